@@ -1,0 +1,152 @@
+/*
+ * control_message.h - the messages between services, as plain structs
+ *
+ * The only door to protobuf-c: no generated type leaves control_message.c.
+ * Takes:   one NNG message of at most CONTROL_MESSAGE_BYTES_MAX.
+ * Gives:   a struct whose views point into the decoder's own arena, valid until the decoder's next
+ *          decode or its destruction.
+ * Owns:    the decoder owns an arena of 1 MB; a message that needs more is refused
+ *          (protobuf-c keeps unknown fields, which amplifies 28 times).
+ * Fails:   decode returns false: malformed, too large, unknown body, a string with NUL or of a
+ *          length above its field's limit, a request id that is not 16 bytes. Unknown enum values
+ *          become *_UNKNOWN.
+ */
+#ifndef EARSHOT_CONTROL_MESSAGE_H
+#define EARSHOT_CONTROL_MESSAGE_H
+
+#include "common/base/net_addr.h"
+#include "common/base/status.h"
+
+#define CONTROL_MESSAGE_BYTES_MAX 393216
+#define CONTROL_REQUEST_ID_BYTES  16
+#define CONTROL_TENANT_BYTES      16
+#define CONTROL_OFFER_BYTES_MAX   65536
+#define CONTROL_INGRESS_MAX       16
+#define CONTROL_KEY_IDS_MAX       64
+#define CONTROL_NAME_CHARS_MAX    253
+#define CONTROL_URL_CHARS_MAX     255
+#define CONTROL_CALL_ID_CHARS_MAX 64
+
+enum control_state {
+    CONTROL_STATE_UNKNOWN,
+    CONTROL_STATE_READY,
+    CONTROL_STATE_FULL,
+    CONTROL_STATE_DRAINING,
+    CONTROL_STATE_STOPPING
+};
+
+struct control_announcement {
+    uint16_t cluster_id;
+    uint32_t instance_id;
+    char name[CONTROL_NAME_CHARS_MAX + 1];
+    struct net_addr media_address; /* base port; shard s listens on port + s */
+    char control_url[CONTROL_URL_CHARS_MAX + 1];
+    char events_url[CONTROL_URL_CHARS_MAX + 1];
+    char admin_url[CONTROL_URL_CHARS_MAX + 1];
+    uint32_t capacity;
+    uint32_t sessions_active;
+    uint32_t sessions_pending;
+    uint32_t shard_count;
+    uint32_t load_permille;
+    enum control_state state;
+    bool backend_up;
+    uint64_t drain_deadline_unix_ms;
+    uint8_t key_ids[CONTROL_KEY_IDS_MAX];
+    size_t key_id_count;
+    uint8_t key_id_active;
+    uint64_t start_time_unix_us;
+    uint64_t sequence;
+    char version[32];
+};
+
+struct control_ingress {
+    struct net_addr address;
+    bool is_tcp;
+};
+
+struct control_create_session {
+    char call_id[CONTROL_CALL_ID_CHARS_MAX + 1];
+    struct bytes_view offer_sdp;
+    struct control_ingress ingress[CONTROL_INGRESS_MAX];
+    size_t ingress_count;
+    uint32_t duration_s_max;
+    struct bytes_view backend_name;
+    struct bytes_view session_json;
+    struct bytes_view client_agent;
+    struct bytes_view client_language;
+    struct bytes_view client_place;
+    uint8_t tenant[CONTROL_TENANT_BYTES];
+    struct bytes_view placement_reason;
+    struct bytes_view trace_id;
+};
+
+struct control_end_session {
+    char call_id[CONTROL_CALL_ID_CHARS_MAX + 1];
+    uint8_t tenant[CONTROL_TENANT_BYTES];
+    bool is_operator;
+    struct bytes_view reason;
+};
+
+enum control_request_kind {
+    CONTROL_REQUEST_UNKNOWN, /* a body from the future: answer `not_implemented` */
+    CONTROL_CREATE_SESSION,
+    CONTROL_END_SESSION
+};
+
+struct control_request {
+    uint8_t request_id[CONTROL_REQUEST_ID_BYTES];
+    enum control_request_kind kind;
+    union {
+        struct control_create_session create_session;
+        struct control_end_session end_session;
+    } body;
+};
+
+enum control_refusal {
+    CONTROL_REFUSAL_NONE,
+    CONTROL_BAD_OFFER,
+    CONTROL_TOO_LARGE,
+    CONTROL_NO_COMMON_CODEC,
+    CONTROL_FULL,
+    CONTROL_DRAINING,
+    CONTROL_BACKEND_UNAVAILABLE,
+    CONTROL_INTERNAL,
+    CONTROL_NOT_FOUND,
+    CONTROL_NOT_IMPLEMENTED,
+    CONTROL_REFUSAL_COUNT
+};
+
+struct control_reply {
+    uint8_t request_id[CONTROL_REQUEST_ID_BYTES];
+    enum control_refusal refusal; /* NONE: the rest counts for its kind */
+    struct bytes_view message;    /* of a refusal */
+    uint32_t retry_after_ms;      /* of a refusal; 0 = do not say */
+    enum control_request_kind kind;
+    uint32_t instance_id; /* CREATE_SESSION */
+    uint32_t session_id;
+    struct bytes_view answer_sdp;
+};
+
+/* "bad_offer", "full": the words of the design and of logs. */
+const char *control_refusal_name(enum control_refusal refusal);
+const char *control_state_name(enum control_state state);
+
+struct control_decoder;
+
+struct control_decoder *control_decoder_create(void);
+void control_decoder_destroy(struct control_decoder *d);
+
+/* A PUB message holds an Envelope; a body that is no announcement gives false too. */
+MUST_USE bool control_decode_announcement(struct control_decoder *d, struct bytes_view message,
+                                          struct control_announcement *out);
+MUST_USE bool control_decode_request(struct control_decoder *d, struct bytes_view message,
+                                     struct control_request *out);
+MUST_USE bool control_decode_reply(struct control_decoder *d, struct bytes_view message,
+                                   struct control_reply *out);
+
+/* Bytes written to out (room CONTROL_MESSAGE_BYTES_MAX suffices); 0 when they do not fit. */
+size_t control_encode_announcement(const struct control_announcement *in, struct bytes_span out);
+size_t control_encode_request(const struct control_request *in, struct bytes_span out);
+size_t control_encode_reply(const struct control_reply *in, struct bytes_span out);
+
+#endif

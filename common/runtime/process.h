@@ -1,0 +1,40 @@
+/*
+ * process.h - what every service does the same way: options, hardening, signals
+ *
+ * Options: --config FILE, --check-config, --version, --help, --health (asks the own admin port).
+ * Exit:    0 good, 1 a fault (one line on stderr), 64 wrong usage.
+ */
+#ifndef EARSHOT_PROCESS_H
+#define EARSHOT_PROCESS_H
+
+#include "common/base/status.h"
+
+enum process_action { PROCESS_RUN, PROCESS_CHECK_CONFIG, PROCESS_HEALTH, PROCESS_EXIT };
+
+struct process_options {
+    enum process_action action;
+    int exit_status; /* when action is PROCESS_EXIT: --help, --version or wrong usage */
+    const char *config_path;
+};
+
+/* Prints help, version or usage itself. `purpose` is one sentence for --help. */
+struct process_options process_parse_options(int argc, char **argv, const char *service,
+                                             const char *purpose);
+
+/* umask 077, no core dumps, not dumpable, no new privileges, SIGPIPE ignored, RLIMIT_NOFILE raised
+ * to the hard limit, library versions checked (OpenSSL >= 3.0.22: a warning). */
+MUST_USE bool process_harden(bool allow_core_dumps, struct fault *fault);
+
+/* SIGTERM and SIGINT, SIGHUP arrive on a descriptor (signalfd); blocks them for all threads, so
+ * call before any thread exists. Returns -1 and a fault. */
+int process_signal_fd(struct fault *fault);
+enum process_signal { PROCESS_SIGNAL_NONE, PROCESS_SIGNAL_STOP, PROCESS_SIGNAL_RELOAD };
+enum process_signal process_signal_read(int fd);
+
+/* GET /healthz on the admin address; the exit status for --health. */
+int process_health(const char *admin_address);
+
+/* `service: text` on stderr, returns 1: for `return process_fail(...)` in main. */
+int process_fail(const char *service, const struct fault *fault);
+
+#endif

@@ -1,0 +1,88 @@
+/*
+ * sdp_offer.h - what an SDP offer (RFC 8866, RFC 8829) means for a call
+ *
+ * Takes:   the offer's bytes, as they came from a stranger.
+ * Gives:   a value without pointers into the offer, or a refusal with a reason for a person.
+ * Bounds:  security limits: 64 KB, 1,000 lines, 4 KB a line, 8 sections, 64 codecs, extmaps,
+ *          candidates a section. Not above the stack: the struct is some 10 KB.
+ * Not here: the grammar of lines (sdp_parser.h), our answer (sdp_answer.h).
+ */
+#ifndef EARSHOT_SDP_OFFER_H
+#define EARSHOT_SDP_OFFER_H
+
+#include "common/base/bytes.h"
+
+#define SDP_BYTES_MAX        65536
+#define SDP_SECTIONS_MAX     8
+#define SDP_MID_CHARS_MAX    32
+#define SDP_UFRAG_CHARS_MAX  256
+#define SDP_PWD_CHARS_MAX    256
+#define SDP_FINGERPRINTS_MAX 4
+
+enum sdp_offer_result {
+    SDP_OFFER_OK,
+    SDP_OFFER_TOO_LARGE,
+    SDP_OFFER_BAD,            /* refused as bad_offer */
+    SDP_OFFER_NO_COMMON_CODEC /* refused as no_common_codec */
+};
+
+enum sdp_media { SDP_MEDIA_AUDIO, SDP_MEDIA_VIDEO, SDP_MEDIA_APPLICATION, SDP_MEDIA_OTHER };
+enum sdp_direction { SDP_SENDRECV, SDP_SENDONLY, SDP_RECVONLY, SDP_INACTIVE };
+enum sdp_setup { SDP_SETUP_ACTPASS, SDP_SETUP_ACTIVE, SDP_SETUP_PASSIVE };
+enum sdp_hash { SDP_SHA256, SDP_SHA384, SDP_SHA512 };
+
+struct sdp_fingerprint {
+    enum sdp_hash hash;
+    uint8_t digest[64]; /* 32, 48 or 64 bytes, by hash */
+};
+
+/* One m-section, in the offer's order. */
+struct sdp_section {
+    enum sdp_media media;
+    char media_word[16]; /* as offered: "audio", "video", "application", ... */
+    char protocol[32];   /* as offered, repeated in the answer */
+    char formats[64];    /* the m-line's first format: repeated when the section is refused */
+    char mid[SDP_MID_CHARS_MAX + 1]; /* empty when absent */
+    bool is_accepted;                /* the one audio or the one data section that is used */
+    bool is_bundled;                 /* named by the BUNDLE group */
+    enum sdp_direction direction;    /* the client's */
+};
+
+struct sdp_offer {
+    struct sdp_section section[SDP_SECTIONS_MAX];
+    size_t section_count;
+    bool has_bundle;
+
+    /* Of the first accepted section of the BUNDLE group, falling back to the session level. */
+    char ice_ufrag[SDP_UFRAG_CHARS_MAX + 1];
+    char ice_pwd[SDP_PWD_CHARS_MAX + 1];
+    enum sdp_setup setup;
+    struct sdp_fingerprint fingerprint[SDP_FINGERPRINTS_MAX];
+    size_t fingerprint_count;
+    bool offers_sped; /* DTLS inside STUN (fast set-up) */
+
+    bool has_audio;
+    uint8_t opus_payload_type;
+    bool has_red;
+    uint8_t red_payload_type; /* for the Opus above */
+    bool has_telephone_event;
+    uint8_t telephone_event_payload_type; /* 48 kHz */
+    uint8_t extmap_audio_level;           /* id, 0 = not offered (RFC 6464) */
+    uint8_t extmap_mid;                   /* id, 0 = not offered */
+    bool has_rtcp_rsize;
+    bool has_extmap_allow_mixed;
+    bool has_ssrc;
+    uint32_t ssrc; /* a=ssrc of the audio section */
+
+    bool has_data;
+    uint16_t sctp_port;
+    bool is_legacy_sctpmap;     /* m=application P DTLS/SCTP 5000 with a=sctpmap */
+    uint64_t max_message_bytes; /* 0 = no limit; absent = 65,536 */
+};
+
+/* `accept_data` false: data sections are answered with port 0, and an offer with nothing else is
+ * refused. reason: one line for a person, without any byte of the offer in it. */
+enum sdp_offer_result sdp_offer_parse(struct bytes_view text, bool accept_data,
+                                      struct sdp_offer *out, char *reason, size_t reason_cap);
+
+#endif

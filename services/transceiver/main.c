@@ -1,0 +1,5 @@
+/* main.c - placeholder until the service is written */
+int main(void)
+{
+    return 1;
+}
