@@ -2,8 +2,10 @@
  * sdp_answer.h - our answer to an offer that was accepted
  *
  * Gives:   same sections, order, mids and protocol words as the offer; CR LF, and a line end after
- *          the last line (Chromium refuses an answer without it).
- * Source:  client contract, section 5.
+ *          the last line (Chromium refuses an answer without it). Directions are mirrored, what is
+ *          not used has port 0 and is outside the BUNDLE group.
+ * Units:   max_message_bytes: the longest data channel message that we take.
+ * Source:  RFC 8829 s.5.3; RFC 8839 and RFC 6544 (candidates), RFC 8841 (data), RFC 7587 (Opus).
  */
 #ifndef EARSHOT_SDP_ANSWER_H
 #define EARSHOT_SDP_ANSWER_H
@@ -26,12 +28,18 @@ struct sdp_answer {
     struct sdp_candidate candidate[SDP_ANSWER_CANDIDATES_MAX]; /* in order of preference */
     size_t candidate_count;
     uint8_t fingerprint_sha256[32];
-    bool setup_active; /* else passive */
+    bool setup_active; /* else passive: so when the offer is SDP_SETUP_ACTIVE */
     uint32_t ssrc;     /* of the audio we send */
     uint64_t max_message_bytes;
+
+    /* Used only where the offer has them; false = left out of the answer. */
+    bool answer_red;
+    bool answer_telephone_event;
+    bool answer_audio_level;
+    bool answer_mid;
 };
 
-/* Length written, 0 when it does not fit cap. */
+/* Length written, 0 when it does not fit cap (it fits SDP_ANSWER_BYTES_MAX). No NUL is added. */
 size_t sdp_answer_write(const struct sdp_offer *offer, const struct sdp_answer *answer, char *text,
                         size_t cap);
 

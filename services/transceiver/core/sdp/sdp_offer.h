@@ -3,8 +3,11 @@
  *
  * Takes:   the offer's bytes, as they came from a stranger.
  * Gives:   a value without pointers into the offer, or a refusal with a reason for a person.
- * Bounds:  security limits: 64 KB, 1,000 lines, 4 KB a line, 8 sections, 64 codecs, extmaps,
- *          candidates a section. Not above the stack: the struct is some 10 KB.
+ * Bounds:  64 KB, 1,000 lines, 4 KB a line, 8 sections, 64 codecs, extmaps and candidates a
+ *          section: at the limit accepted, above it refused. Fingerprints beyond four are ignored.
+ * Rules:   a live audio section must be usable: one without Opus or rtcp-mux refuses the offer
+ *          unless another can be used. Candidates are never needed, so none is kept: the client's
+ *          addresses are learnt from its checks.
  * Not here: the grammar of lines (sdp_parser.h), our answer (sdp_answer.h).
  */
 #ifndef EARSHOT_SDP_OFFER_H
@@ -18,10 +21,10 @@
 #define SDP_UFRAG_CHARS_MAX  256
 #define SDP_PWD_CHARS_MAX    256
 #define SDP_FINGERPRINTS_MAX 4
+#define SDP_REASON_CAP       128
 
 enum sdp_offer_result {
     SDP_OFFER_OK,
-    SDP_OFFER_TOO_LARGE,
     SDP_OFFER_BAD,            /* refused as bad_offer */
     SDP_OFFER_NO_COMMON_CODEC /* refused as no_common_codec */
 };
@@ -36,27 +39,31 @@ struct sdp_fingerprint {
     uint8_t digest[64]; /* 32, 48 or 64 bytes, by hash */
 };
 
-/* One m-section, in the offer's order. */
+/* One m-section, in the offer's order. The words are tokens: nothing else of the offer's text may
+ * stand in the answer. */
 struct sdp_section {
     enum sdp_media media;
-    char media_word[16]; /* as offered: "audio", "video", "application", ... */
-    char protocol[32];   /* as offered, repeated in the answer */
-    char formats[64];    /* the m-line's first format: repeated when the section is refused */
+    char media_word[16];             /* "audio", "video", "application", ... */
+    char protocol[32];               /* "UDP/TLS/RTP/SAVPF", ... */
+    char format[32];                 /* the m-line's first: repeated when the section is refused */
     char mid[SDP_MID_CHARS_MAX + 1]; /* empty when absent */
     bool is_accepted;                /* the one audio or the one data section that is used */
-    bool is_bundled;                 /* named by the BUNDLE group */
     enum sdp_direction direction;    /* the client's */
 };
 
 struct sdp_offer {
     struct sdp_section section[SDP_SECTIONS_MAX];
     size_t section_count;
-    bool has_bundle;
+    /* The sections that the BUNDLE group names, in its order; none when there is no group. */
+    uint8_t bundle[SDP_SECTIONS_MAX];
+    size_t bundle_count;
+    /* The first accepted section, in the group's order: its transport carries the call. */
+    size_t transport_section;
 
-    /* Of the first accepted section of the BUNDLE group, falling back to the session level. */
+    /* Of the transport section, each falling back to the session level. */
     char ice_ufrag[SDP_UFRAG_CHARS_MAX + 1];
     char ice_pwd[SDP_PWD_CHARS_MAX + 1];
-    enum sdp_setup setup;
+    enum sdp_setup setup; /* absent: active, the default of RFC 4145 s.4 */
     struct sdp_fingerprint fingerprint[SDP_FINGERPRINTS_MAX];
     size_t fingerprint_count;
     bool offers_sped; /* DTLS inside STUN (fast set-up) */
@@ -67,12 +74,12 @@ struct sdp_offer {
     uint8_t red_payload_type; /* for the Opus above */
     bool has_telephone_event;
     uint8_t telephone_event_payload_type; /* 48 kHz */
-    uint8_t extmap_audio_level;           /* id, 0 = not offered (RFC 6464) */
-    uint8_t extmap_mid;                   /* id, 0 = not offered */
+    uint8_t extmap_audio_level;           /* id 1..14, 0 = not offered both ways (RFC 6464) */
+    uint8_t extmap_mid;                   /* id 1..14, 0 = not offered both ways */
     bool has_rtcp_rsize;
     bool has_extmap_allow_mixed;
     bool has_ssrc;
-    uint32_t ssrc; /* a=ssrc of the audio section */
+    uint32_t ssrc; /* the first a=ssrc of the audio section */
 
     bool has_data;
     uint16_t sctp_port;
@@ -81,7 +88,8 @@ struct sdp_offer {
 };
 
 /* `accept_data` false: data sections are answered with port 0, and an offer with nothing else is
- * refused. reason: one line for a person, without any byte of the offer in it. */
+ * refused. reason: one line for a person, without any byte of the offer in it; always fits
+ * SDP_REASON_CAP. `out` holds nothing to rely on after a refusal. */
 enum sdp_offer_result sdp_offer_parse(struct bytes_view text, bool accept_data,
                                       struct sdp_offer *out, char *reason, size_t reason_cap);
 
