@@ -20,12 +20,14 @@
 #define CONTROL_MESSAGE_BYTES_MAX 393216
 #define CONTROL_REQUEST_ID_BYTES  16
 #define CONTROL_TENANT_BYTES      16
-#define CONTROL_OFFER_BYTES_MAX   65536
+#define CONTROL_OFFER_BYTES_MAX   65536 /* and an answer */
+#define CONTROL_SESSION_BYTES_MAX 262144
 #define CONTROL_INGRESS_MAX       16
 #define CONTROL_KEY_IDS_MAX       64
 #define CONTROL_NAME_CHARS_MAX    253
 #define CONTROL_URL_CHARS_MAX     255
 #define CONTROL_CALL_ID_CHARS_MAX 64
+#define CONTROL_TEXT_CHARS_MAX    255 /* of each other text */
 
 enum control_state {
     CONTROL_STATE_UNKNOWN,
@@ -144,7 +146,8 @@ MUST_USE bool control_decode_request(struct control_decoder *d, struct bytes_vie
 MUST_USE bool control_decode_reply(struct control_decoder *d, struct bytes_view message,
                                    struct control_reply *out);
 
-/* Bytes written to out (room CONTROL_MESSAGE_BYTES_MAX suffices); 0 when they do not fit. */
+/* Bytes written to out.data (room out.cap; CONTROL_MESSAGE_BYTES_MAX suffices); 0 when they do not
+ * fit, or when a field is longer than its bound above or a text holds a NUL. */
 size_t control_encode_announcement(const struct control_announcement *in, struct bytes_span out);
 size_t control_encode_request(const struct control_request *in, struct bytes_span out);
 size_t control_encode_reply(const struct control_reply *in, struct bytes_span out);
