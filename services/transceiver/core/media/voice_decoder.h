@@ -1,0 +1,45 @@
+/*
+ * voice_decoder.h - Opus to PCM at the backend's rate
+ *
+ * Takes:   payloads in order, each once; authenticated, but not believed.
+ * Gives:   mono 16-bit samples at rate_hz (a stereo packet is mixed down).
+ * Owns:    the decoder's state, some 18 KB; no heap after create.
+ * Rule:    more than 1.5 times real time of media is refused, with 10 s in hand because a stall
+ * ends in a burst: a packet of 120 ms costs a hundred times what its bytes suggest. Fails:   with a
+ * reason and no samples; the decoder stays usable. Not here: order, and which slots are missing
+ * (reorder_buffer.h).
+ */
+#ifndef EARSHOT_VOICE_DECODER_H
+#define EARSHOT_VOICE_DECODER_H
+
+#include "common/base/time_us.h"
+#include "services/transceiver/core/media/voice_packet.h"
+
+/* 120 ms at 48 kHz: enough for every rate. */
+#define VOICE_DECODER_SAMPLES_MAX 5760
+
+enum voice_decoder_result {
+    VOICE_DECODER_OK,
+    VOICE_DECODER_MALFORMED,  /* empty, too long, or not Opus */
+    VOICE_DECODER_OVER_BUDGET /* decoded too much media for the time that has passed */
+};
+
+struct voice_decoder;
+
+/* rate_hz: 8000, 12000, 16000, 24000 or 48000. NULL without memory. */
+struct voice_decoder *voice_decoder_create(uint32_t rate_hz);
+void voice_decoder_destroy(struct voice_decoder *d);
+
+/* Forget the past: the next packet is of another encoder. The budget stays. */
+void voice_decoder_reset(struct voice_decoder *d);
+
+enum voice_decoder_result voice_decoder_decode(struct voice_decoder *d, struct bytes_view payload,
+                                               int16_t pcm[VOICE_DECODER_SAMPLES_MAX],
+                                               size_t *out_samples, uint64_t now_us);
+/* What a listener would expect in place of a lost packet. duration: in timestamp units, a multiple
+ * of 120 (2.5 ms) up to VOICE_PACKET_DURATION_MAX. */
+enum voice_decoder_result voice_decoder_conceal(struct voice_decoder *d, uint32_t duration,
+                                                int16_t pcm[VOICE_DECODER_SAMPLES_MAX],
+                                                size_t *out_samples, uint64_t now_us);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * voice_encoder.h - PCM of the model to Opus, 20 ms at a time
+ *
+ * Takes:   frames of rate_hz / 50 mono 16-bit samples.
+ * Gives:   one packet a frame, 1..VOICE_PACKET_BYTES_MAX bytes: 32 kb/s VBR, tuned for speech.
+ * Owns:    the encoder's state, some 44 KB; no heap after create.
+ * Units:   look-ahead 6.5 ms: what was put in last still sounds in the next packet.
+ * Not here: when to send (session.c), the words of the packet (voice_packet.h).
+ */
+#ifndef EARSHOT_VOICE_ENCODER_H
+#define EARSHOT_VOICE_ENCODER_H
+
+#include "services/transceiver/core/media/voice_packet.h"
+
+struct voice_encoder;
+
+/* rate_hz: 8000, 12000, 16000, 24000 or 48000. NULL without memory. */
+struct voice_encoder *voice_encoder_create(uint32_t rate_hz);
+void voice_encoder_destroy(struct voice_encoder *e);
+
+/* Forget the past: the slot before sent the silence packet, not a frame of this encoder. */
+void voice_encoder_reset(struct voice_encoder *e);
+
+/* Length written, never 0: a frame of ours can not fail. */
+size_t voice_encoder_encode(struct voice_encoder *e, const int16_t *frame,
+                            uint8_t out[VOICE_PACKET_BYTES_MAX]);
+
+/* One packet of silence that may be sent again and again instead of encoding zeros. Make it once
+ * per rate and keep it: making it costs an encoder and some frames. */
+struct voice_silence {
+    uint8_t data[64];
+    size_t len;
+};
+
+/* False without memory. */
+MUST_USE bool voice_encoder_make_silence(uint32_t rate_hz, struct voice_silence *out);
+
+#endif

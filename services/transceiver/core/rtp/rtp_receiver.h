@@ -1,0 +1,71 @@
+/*
+ * rtp_receiver.h - the numbers of the audio that arrives: RFC 3550 A.1, A.3, A.8
+ *
+ * Takes:   every packet that SRTP let through for the call's audio, in the order of arrival.
+ * Gives:   sequence and timestamp without wraps, the capture time of a timestamp, and the report
+ *          block for the peer.
+ * Owns:    the numbering of one SSRC at a time. Another SSRC replaces it (replaceTrack, a sender
+ * that restarts); the replaced one is dropped as long as the new one is alive. Units:   timestamp,
+ * jitter: 48 kHz. Extended values begin at 2^32 + the value of the wire, so that their low 32 bits
+ * are RFC 3550's and a packet before the first one has a number too. Rule:    A packet whose SRTP
+ * tag is right needs no probation (A.1 asks for two in a row): the first words of a call are in the
+ * first packet. A jump of the numbering does need them. Not here: order and loss concealment
+ * (core/media/reorder_buffer.h), round-trip time (rtp_sender.h).
+ */
+#ifndef EARSHOT_RTP_RECEIVER_H
+#define EARSHOT_RTP_RECEIVER_H
+
+#include "common/base/time_us.h"
+#include "services/transceiver/core/rtp/rtcp_packet.h"
+#include "services/transceiver/core/rtp/rtp_packet.h"
+
+/* RFC 3550 A.1: further than this forward or back is a jump. */
+#define RTP_RECEIVER_DROPOUT_MAX  3000
+#define RTP_RECEIVER_MISORDER_MAX 100
+
+/* The sender's clock and arrival may differ by this much; beyond it is a new clock. */
+#define RTP_RECEIVER_CLOCK_ERROR_US_MAX (10 * US_PER_S)
+
+/* A replaced SSRC stays out until the new one has been silent for this long. */
+#define RTP_RECEIVER_ALIVE_US US_PER_S
+
+struct rtp_receiver;
+
+struct rtp_receiver *rtp_receiver_create(void);
+void rtp_receiver_destroy(struct rtp_receiver *r);
+
+enum rtp_receiver_result {
+    RTP_RECEIVER_NEXT,     /* of the running numbering: new, reordered or a duplicate */
+    RTP_RECEIVER_NEW_SSRC, /* begins the numbering of an SSRC; also the call's first packet */
+    RTP_RECEIVER_RESTART,  /* begins a new numbering or clock of the same SSRC */
+    RTP_RECEIVER_JUMP,     /* dropped: out of line; accepted if the next one follows it */
+    RTP_RECEIVER_RETIRED   /* dropped: of the SSRC that was replaced */
+};
+
+/* *out is set unless the packet is to be dropped. After NEW_SSRC and RESTART whatever depends on
+ * the numbering (reorder buffer, decoder) begins anew. */
+struct rtp_arrival {
+    uint64_t sequence;
+    uint64_t timestamp;
+};
+
+enum rtp_receiver_result rtp_receiver_input(struct rtp_receiver *r, const struct rtp_packet *p,
+                                            struct rtp_arrival *out, uint64_t now_us);
+
+/* The SSRC that is followed; false before the first packet. */
+MUST_USE bool rtp_receiver_ssrc(const struct rtp_receiver *r, uint32_t *out);
+
+/* When the sample `timestamp` was captured, on the clock of now_us: the arrival of the numbering's
+ * first packet and the timestamps since. Never resampled, never adjusted. */
+uint64_t rtp_receiver_capture_us(const struct rtp_receiver *r, uint64_t timestamp);
+
+/* A sender report of `ssrc` came; ignored unless it is the one that is followed. */
+void rtp_receiver_sender_report(struct rtp_receiver *r, uint32_t ssrc,
+                                const struct rtcp_sender_info *info, uint64_t now_us);
+
+/* The block for the next report, and the interval of fraction_lost begins anew. False, and no
+ * block, before the first packet. */
+MUST_USE bool rtp_receiver_report(struct rtp_receiver *r, struct rtcp_report_block *out,
+                                  uint64_t now_us);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * rtp_sender.h - the numbers of the audio that leaves, and what the peer reports about it
+ *
+ * Takes:   one rtp_sender_next_slot each 20 ms, whether or not the slot sends anything.
+ * Gives:   RTP headers: timestamp + 960 per slot, sequence + 1 per packet, one SSRC for life,
+ * random starts (RFC 3550 s.5.1). The marker stands on the first packet after silence only. Units:
+ * timestamp 48 kHz. Not here: the clock that calls (session.c), codec (core/media/voice_encoder.h),
+ * SRTP.
+ */
+#ifndef EARSHOT_RTP_SENDER_H
+#define EARSHOT_RTP_SENDER_H
+
+#include "common/base/random.h"
+#include "common/base/time_us.h"
+#include "services/transceiver/core/rtp/rtcp_packet.h"
+#include "services/transceiver/core/rtp/rtp_packet.h"
+
+/* A round trip beyond this is a peer's error. */
+#define RTP_SENDER_RTT_US_MAX (30 * US_PER_S)
+
+struct rtp_sender_config {
+    struct random_source random; /* used by create only */
+    uint64_t unix_offset_us;     /* Unix time less now_us: for the NTP time of sender reports */
+};
+
+struct rtp_sender;
+
+struct rtp_sender *rtp_sender_create(const struct rtp_sender_config *config);
+void rtp_sender_destroy(struct rtp_sender *s);
+
+uint32_t rtp_sender_ssrc(const struct rtp_sender *s);
+
+void rtp_sender_next_slot(struct rtp_sender *s, uint64_t now_us);
+/* The header of a packet with payload_bytes in this slot. is_silence: the packet carries no speech,
+ * so that the first one which does is marked. */
+void rtp_sender_write_header(struct rtp_sender *s, uint8_t payload_type, size_t payload_bytes,
+                             bool is_silence, uint8_t out[RTP_PACKET_HEADER_BYTES]);
+
+/* What a sender report says at now_us: NTP and RTP time of this instant. False before the first
+ * packet: then a receiver report is due. */
+MUST_USE bool rtp_sender_report(const struct rtp_sender *s, struct rtcp_sender_info *out,
+                                uint64_t now_us);
+
+/* A report block of the peer; ignored unless it is about our SSRC. */
+void rtp_sender_report_block(struct rtp_sender *s, const struct rtcp_report_block *block,
+                             uint64_t now_us);
+
+struct rtp_sender_stats {
+    uint64_t packets;
+    uint64_t payload_bytes;
+    bool has_rtt;
+    uint64_t rtt_us;       /* of the latest report that tells it */
+    uint8_t fraction_lost; /* of 256, of the latest report */
+    int32_t cumulative_lost;
+    uint32_t jitter;
+};
+
+struct rtp_sender_stats rtp_sender_stats(const struct rtp_sender *s);
+
+#endif
