@@ -3,6 +3,7 @@
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(nng CONFIG REQUIRED)
 find_package(libwebsockets CONFIG REQUIRED)
 foreach(module libsrtp2 opus libprotobuf-c yaml-0.1 jansson cmocka)

@@ -3,6 +3,9 @@
  *
  * Takes:   one datagram; views into it are borrowed as long as the datagram lives.
  * Gives:   the attributes ICE uses, or the reason why the datagram is no STUN message.
+ * Rules:   of an attribute that ICE uses the second is refused; all others may repeat and are
+ *          only walked over. Nothing but FINGERPRINT counts after MESSAGE-INTEGRITY, and nothing
+ *          may follow FINGERPRINT (RFC 8489 s.14.5, s.14.7).
  * Bounds:  STUN_MESSAGE_BYTES_MAX, STUN_ATTRIBUTES_MAX; above: refused.
  * Not here: MESSAGE-INTEGRITY and FINGERPRINT (stun_integrity.h).
  */
@@ -16,6 +19,7 @@
 #define STUN_TRANSACTION_ID_BYTES 12
 #define STUN_MESSAGE_BYTES_MAX    1280
 #define STUN_ATTRIBUTES_MAX       32
+#define STUN_USERNAME_BYTES_MAX   513 /* two ufrags of 256 and a colon, RFC 8839 s.5.4 */
 
 enum stun_type {
     STUN_BINDING_REQUEST = 0x0001,
@@ -41,10 +45,11 @@ enum stun_attribute {
 
 enum stun_parse_result {
     STUN_OK,
-    STUN_SHORT,     /* fewer than 20 bytes, or more than STUN_MESSAGE_BYTES_MAX */
-    STUN_NOT_STUN,  /* first two bits, or the magic cookie */
-    STUN_LENGTH,    /* the length field is not datagram - 20, or not a multiple of 4 */
-    STUN_ATTRIBUTE, /* an attribute runs past the end, repeats, or has a wrong size; too many */
+    STUN_SHORT,      /* fewer than 20 bytes, or more than STUN_MESSAGE_BYTES_MAX */
+    STUN_NOT_STUN,   /* first two bits, or the magic cookie */
+    STUN_LENGTH,     /* the length field is not datagram - 20, or not a multiple of 4 */
+    STUN_ATTRIBUTE,  /* an attribute runs past the end, repeats, or has a wrong size; too many */
+    STUN_NOT_REQUEST /* peek_username only: STUN, but not a Binding request */
 };
 
 struct stun_message {
@@ -67,17 +72,23 @@ struct stun_message {
     uint16_t unknown_required; /* first unknown comprehension-required attribute; 0 if none */
 };
 
-/* Attributes after MESSAGE-INTEGRITY are ignored but FINGERPRINT (RFC 8489 s.14.5). */
+/* *out is whole only on STUN_OK. */
 enum stun_parse_result stun_message_parse(struct bytes_view datagram, struct stun_message *out);
 
+/* The first attribute of this type that MESSAGE-INTEGRITY covers, in a message that parsed: for
+ * attributes that are not ICE's own. Borrowed from the datagram; false when there is none. */
+MUST_USE bool stun_message_find(const struct stun_message *message, uint16_t attribute,
+                                struct bytes_view *out_value);
+
 /* What the relay needs and nothing more: is this a well-formed Binding request, and what is its
- * USERNAME? Walks at most 32 attributes and stops at MESSAGE-INTEGRITY. At most one USERNAME of at
- * most 513 bytes (RFC 8489 s.14.3). */
+ * USERNAME (data NULL when absent)? Walks at most STUN_ATTRIBUTES_MAX attributes and stops at
+ * MESSAGE-INTEGRITY; at most one USERNAME of at most STUN_USERNAME_BYTES_MAX. */
 enum stun_parse_result stun_message_peek_username(struct bytes_view datagram,
                                                   struct bytes_view *out_username);
 
-/* Building: begin, attributes, then stun_integrity_append and stun_fingerprint_append. The length
- * field is kept right after each call. */
+/* Building, in an empty writer: begin, attributes, then stun_integrity_append and
+ * stun_fingerprint_append. The length field is kept right after each call; check w->failed at the
+ * end. */
 void stun_message_begin(struct byte_writer *w, uint16_t type,
                         const uint8_t transaction_id[STUN_TRANSACTION_ID_BYTES]);
 void stun_message_add(struct byte_writer *w, uint16_t attribute, struct bytes_view value);
