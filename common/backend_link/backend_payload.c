@@ -1,12 +1,20 @@
 /* backend_payload.c - see backend_payload.h */
 #include "common/backend_link/backend_payload.h"
 
+#include "common/base/json_bounds.h"
+
 #include <jansson.h>
+
+/* A parsed payload stays small whatever it holds. */
+#define DEPTH_MAX       8
+#define START_DEPTH_MAX 32
+#define MEMBERS_MAX     4096
 
 #define HEARTBEAT_MS_DEFAULT 1000
 #define SESSIONS_MAX_DEFAULT 4096
 #define PREBUFFER_MS_DEFAULT 20
 #define PROGRESS_MS_DEFAULT  200
+#define CREDIT_US_DEFAULT    10000000
 
 static const struct {
     const char *name;
@@ -47,10 +55,10 @@ struct object {
 };
 
 /* The caller json_decref()s object.json, which may be NULL. */
-static struct object object_parse(struct bytes_view payload)
+static struct object object_parse(struct bytes_view payload, size_t bytes_max, size_t depth_max)
 {
     struct object o = {0};
-    if (payload.len <= BACKEND_PAYLOAD_BYTES_MAX) {
+    if (payload.len <= bytes_max && json_bounds_hold(payload, depth_max, MEMBERS_MAX)) {
         o.json = json_loadb((const char *)payload.data, payload.len, JSON_REJECT_DUPLICATES, NULL);
     }
     o.failed = !json_is_object(o.json);
@@ -71,18 +79,23 @@ static void object_text(struct object *o, const char *key, const char *fallback,
     text[len] = '\0';
 }
 
-static uint32_t object_u32(struct object *o, const char *key, uint32_t fallback)
+static uint64_t object_u64(struct object *o, const char *key, uint64_t max, uint64_t fallback)
 {
     const json_t *value = json_object_get(o->json, key);
     if (value == NULL) {
         return fallback;
     }
     const json_int_t number = json_integer_value(value);
-    if (!json_is_integer(value) || number < 0 || number > UINT32_MAX) {
+    if (!json_is_integer(value) || number < 0 || (uint64_t)number > max) {
         o->failed = true;
         return fallback;
     }
-    return (uint32_t)number;
+    return (uint64_t)number;
+}
+
+static uint32_t object_u32(struct object *o, const char *key, uint32_t fallback)
+{
+    return (uint32_t)object_u64(o, key, UINT32_MAX, fallback);
 }
 
 static bool object_bool(struct object *o, const char *key, bool fallback)
@@ -100,26 +113,29 @@ static bool object_done(struct object *o)
     return !o->failed;
 }
 
-static void hello_formats(struct object *o, struct backend_hello *out)
+/* Returns how many formats were put out; names we do not know are left out. */
+static size_t object_formats(struct object *o, const char *key,
+                             struct backend_format out[BACKEND_FORMATS_MAX])
 {
-    const json_t *list = json_object_get(o->json, "codecs");
+    const json_t *list = json_object_get(o->json, key);
     if (list == NULL) {
-        out->format[out->format_count++] = (struct backend_format){BACKEND_CODEC_PCM16, 24};
-        return;
+        out[0] = (struct backend_format){BACKEND_CODEC_PCM16, 24};
+        return 1;
     }
     o->failed = o->failed || !json_is_array(list);
-    for (size_t i = 0; i < json_array_size(list); i++) {
+    size_t count = 0;
+    for (size_t i = 0; i < json_array_size(list) && count < BACKEND_FORMATS_MAX; i++) {
         const char *name = json_string_value(json_array_get(list, i));
-        if (name != NULL && out->format_count < BACKEND_FORMATS_MAX &&
-            backend_format_parse(name, &out->format[out->format_count])) {
-            out->format_count++;
+        if (name != NULL && backend_format_parse(name, &out[count])) {
+            count++;
         }
     }
+    return count;
 }
 
 bool backend_hello_decode(struct bytes_view payload, struct backend_hello *out)
 {
-    struct object o = object_parse(payload);
+    struct object o = object_parse(payload, BACKEND_PAYLOAD_BYTES_MAX, DEPTH_MAX);
     *out = (struct backend_hello){0};
     const json_t *versions = json_object_get(o.json, "versions");
     o.failed = o.failed || (versions != NULL && !json_is_array(versions));
@@ -133,7 +149,20 @@ bool backend_hello_decode(struct bytes_view payload, struct backend_hello *out)
     object_text(&o, "instance", "", out->instance, sizeof(out->instance));
     out->session_count_max = object_u32(&o, "max_sessions", SESSIONS_MAX_DEFAULT);
     out->heartbeat_ms = object_u32(&o, "heartbeat_ms", HEARTBEAT_MS_DEFAULT);
-    hello_formats(&o, out);
+    out->format_count = object_formats(&o, "codecs", out->format);
+    return object_done(&o);
+}
+
+bool backend_start_decode(struct bytes_view payload, struct backend_start_request *out)
+{
+    struct object o = object_parse(payload, BACKEND_MESSAGE_BYTES_MAX, START_DEPTH_MAX);
+    *out = (struct backend_start_request){0};
+    object_text(&o, "call_id", "", out->call_id, sizeof(out->call_id));
+    out->in_count = object_formats(&o, "in", out->in);
+    out->out_count = object_formats(&o, "out", out->out);
+    out->credit_us = object_u64(&o, "credit_us", INT64_MAX, CREDIT_US_DEFAULT);
+    out->message_bytes_max = object_u32(&o, "max_message_bytes", BACKEND_MESSAGE_BYTES_MAX);
+    out->has_events = object_bool(&o, "events", true);
     return object_done(&o);
 }
 
@@ -148,7 +177,7 @@ static struct backend_format object_format(struct object *o, const char *key)
 
 bool backend_accept_decode(struct bytes_view payload, struct backend_accept *out)
 {
-    struct object o = object_parse(payload);
+    struct object o = object_parse(payload, BACKEND_PAYLOAD_BYTES_MAX, DEPTH_MAX);
     out->in = object_format(&o, "in");
     out->out = object_format(&o, "out");
     out->prebuffer_ms = object_u32(&o, "prebuffer_ms", PREBUFFER_MS_DEFAULT);
@@ -158,7 +187,7 @@ bool backend_accept_decode(struct bytes_view payload, struct backend_accept *out
 
 bool backend_reject_decode(struct bytes_view payload, struct backend_reject *out)
 {
-    struct object o = object_parse(payload);
+    struct object o = object_parse(payload, BACKEND_PAYLOAD_BYTES_MAX, DEPTH_MAX);
     object_text(&o, "code", "rejected", out->code, sizeof(out->code));
     object_text(&o, "message", "", out->message, sizeof(out->message));
     return object_done(&o);
@@ -166,7 +195,7 @@ bool backend_reject_decode(struct bytes_view payload, struct backend_reject *out
 
 bool backend_end_decode(struct bytes_view payload, struct backend_end *out)
 {
-    struct object o = object_parse(payload);
+    struct object o = object_parse(payload, BACKEND_PAYLOAD_BYTES_MAX, DEPTH_MAX);
     char when[BACKEND_TEXT_CAP];
     object_text(&o, "reason", "backend", out->reason, sizeof(out->reason));
     object_text(&o, "when", "now", when, sizeof(when));
@@ -176,10 +205,30 @@ bool backend_end_decode(struct bytes_view payload, struct backend_end *out)
 
 bool backend_error_decode(struct bytes_view payload, struct backend_error *out)
 {
-    struct object o = object_parse(payload);
+    struct object o = object_parse(payload, BACKEND_PAYLOAD_BYTES_MAX, DEPTH_MAX);
     object_text(&o, "code", "internal", out->code, sizeof(out->code));
     object_text(&o, "message", "", out->message, sizeof(out->message));
     out->is_fatal = object_bool(&o, "fatal", false);
+    return object_done(&o);
+}
+
+bool backend_playback_decode(struct bytes_view payload, struct backend_playback *out)
+{
+    static const char *const known_state[] = {"started", "progress", "underrun",
+                                              "paused",  "resumed",  "done"};
+    struct object o = object_parse(payload, BACKEND_PAYLOAD_BYTES_MAX, DEPTH_MAX);
+    *out = (struct backend_playback){.state = ""};
+    char state[BACKEND_TEXT_CAP];
+    object_text(&o, "state", "", state, sizeof(state));
+    for (size_t i = 0; i < COUNT_OF(known_state); i++) {
+        if (strcmp(state, known_state[i]) == 0) {
+            out->state = known_state[i];
+        }
+    }
+    out->utterance = object_u32(&o, "utterance", 0);
+    out->sent_us = object_u64(&o, "sent_us", INT64_MAX, 0);
+    out->heard_us = object_u64(&o, "heard_us", INT64_MAX, 0);
+    out->queued_us = object_u64(&o, "queued_us", INT64_MAX, 0);
     return object_done(&o);
 }
 
@@ -247,6 +296,30 @@ size_t backend_start_encode(const struct backend_start *in, char *text, size_t c
     return len + 1;
 }
 
+size_t backend_accept_encode(const struct backend_accept *in, char *text, size_t cap)
+{
+    return dump(json_pack("{s:s, s:s, s:I, s:I, s:s}", "in", backend_format_name(in->in), "out",
+                          backend_format_name(in->out), "prebuffer_ms",
+                          (json_int_t)in->prebuffer_ms, "progress_ms", (json_int_t)in->progress_ms,
+                          "on_speech", "hint"),
+                text, cap);
+}
+
+size_t backend_reject_encode(const struct backend_reject *in, bool retry_elsewhere, char *text,
+                             size_t cap)
+{
+    return dump(json_pack("{s:s, s:s, s:b}", "code", in->code, "message", in->message,
+                          "retry_elsewhere", retry_elsewhere),
+                text, cap);
+}
+
+size_t backend_go_away_encode(const char *reason, uint64_t deadline_us, char *text, size_t cap)
+{
+    return dump(
+        json_pack("{s:s, s:I}", "reason", reason, "deadline_ms", (json_int_t)(deadline_us / 1000)),
+        text, cap);
+}
+
 size_t backend_connected_encode(bool is_tcp, uint64_t setup_us, char *text, size_t cap)
 {
     return dump(json_pack("{s:s, s:I}", "transport", is_tcp ? "tcp" : "udp", "setup_ms",
@@ -261,8 +334,9 @@ size_t backend_end_encode(const char *reason, char *text, size_t cap)
 
 size_t backend_error_encode(const struct backend_error *in, char *text, size_t cap)
 {
-    return dump(json_pack("{s:s, s:b, s:s}", "code", in->code, "fatal", in->is_fatal, "message",
-                          in->message),
+    return dump(json_pack("{s:s, s:b, s:s, s:I, s:I}", "code", in->code, "fatal", in->is_fatal,
+                          "message", in->message, "type", (json_int_t)in->type, "sequence",
+                          (json_int_t)in->sequence),
                 text, cap);
 }
 

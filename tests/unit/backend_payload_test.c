@@ -100,6 +100,90 @@ static void the_session_json_goes_through_unread(void **state)
     }
 }
 
+static void a_backend_reads_what_a_transceiver_starts_with(void **state)
+{
+    (void)state;
+    const struct backend_start start = {
+        .call_id = "rtc_1",
+        .format = {{BACKEND_CODEC_PCM16, 16}, {BACKEND_CODEC_OPUS, 48}},
+        .format_count = 2,
+        .credit_us = 5000000,
+        .session_json = bytes_view_of_text("{\"in\":[]}"),
+        .has_events = false};
+    char text[1024];
+    const size_t len = backend_start_encode(&start, text, sizeof(text));
+    struct backend_start_request got;
+    assert_true(len > 0 && backend_start_decode(bytes_view_of(text, len), &got));
+    assert_string_equal(got.call_id, "rtc_1");
+    assert_int_equal(got.in_count, 2);
+    assert_int_equal(got.out_count, 2);
+    assert_true(backend_format_equal(got.out[1], start.format[1]));
+    assert_int_equal(got.credit_us, 5000000);
+    assert_false(got.has_events);
+    assert_true(backend_start_decode(bytes_view_of_text("{}"), &got));
+    assert_int_equal(got.credit_us, 10000000);
+    assert_int_equal(got.message_bytes_max, 262144);
+    assert_string_equal(backend_format_name(got.in[0]), "pcm16/24000");
+    assert_true(got.has_events);
+    assert_false(backend_start_decode(bytes_view_of_text("{\"credit_us\":-1}"), &got));
+    assert_false(backend_start_decode(bytes_view_of_text("{\"in\":\"pcm16/24000\"}"), &got));
+}
+
+/* {"a":{"a": ... {"a":0} ... }} with depth braces */
+static size_t nested(size_t depth, char *text)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < depth; i++) {
+        memcpy(text + len, "{\"a\":", 5);
+        len += 5;
+    }
+    text[len++] = '0';
+    memset(text + len, '}', depth);
+    return len + depth;
+}
+
+static void depth_ends_at_8_and_in_a_start_at_32(void **state)
+{
+    (void)state;
+    char text[512];
+    struct backend_end end;
+    struct backend_start_request start;
+    assert_true(backend_end_decode(bytes_view_of(text, nested(8, text)), &end));
+    assert_false(backend_end_decode(bytes_view_of(text, nested(9, text)), &end));
+    assert_true(backend_start_decode(bytes_view_of(text, nested(32, text)), &start));
+    assert_false(backend_start_decode(bytes_view_of(text, nested(33, text)), &start));
+}
+
+static void playback_survives_a_round_trip_and_an_unknown_state(void **state)
+{
+    (void)state;
+    const struct backend_playback in = {
+        .utterance = 5, .state = "done", .reason = "flushed", .sent_us = 3, .queued_us = 4};
+    char text[256];
+    const size_t len = backend_playback_encode(&in, text, sizeof(text));
+    struct backend_playback out;
+    assert_true(len > 0 && backend_playback_decode(bytes_view_of(text, len), &out));
+    assert_int_equal(out.utterance, 5);
+    assert_string_equal(out.state, "done");
+    assert_int_equal(out.sent_us, 3);
+    assert_int_equal(out.queued_us, 4);
+    assert_true(backend_playback_decode(bytes_view_of_text("{\"state\":\"new\"}"), &out));
+    assert_string_equal(out.state, "");
+    assert_false(backend_playback_decode(bytes_view_of_text("{\"utterance\":\"5\"}"), &out));
+}
+
+static void an_accept_survives_a_round_trip(void **state)
+{
+    (void)state;
+    const struct backend_accept in = {
+        {BACKEND_CODEC_PCM16, 24}, {BACKEND_CODEC_PCM16, 16}, .prebuffer_ms = 40, .progress_ms = 9};
+    char text[256];
+    const size_t len = backend_accept_encode(&in, text, sizeof(text));
+    struct backend_accept out;
+    assert_true(len > 0 && backend_accept_decode(bytes_view_of(text, len), &out));
+    assert_memory_equal(&in, &out, sizeof(in));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +192,10 @@ int main(void)
         cmocka_unit_test(a_version_list_without_ours_is_seen),
         cmocka_unit_test(a_hello_survives_a_round_trip),
         cmocka_unit_test(the_session_json_goes_through_unread),
+        cmocka_unit_test(a_backend_reads_what_a_transceiver_starts_with),
+        cmocka_unit_test(depth_ends_at_8_and_in_a_start_at_32),
+        cmocka_unit_test(playback_survives_a_round_trip_and_an_unknown_state),
+        cmocka_unit_test(an_accept_survives_a_round_trip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
