@@ -1,24 +1,32 @@
 /*
  * log.h - one event a line on stderr
  *
- * Form:    text `ts=... level=... service=... event key=value ...`; json has the same keys.
+ * Form:    text `ts=... level=... service=... event key=value ...`; json has the same keys, the
+ *          event under "event", every value a string.
  *          The event name comes first in `format`: log_info("session.closed id=%u reason=%s", ...).
+ *          A value with spaces stands in double quotes: fault="bind udp: Address already in use".
  * Rules:   never a packet's content, never keys or passwords; addresses and ufrags at debug only.
  *          A value from outside goes through log_escape. Nothing a stranger sends may produce an
- *          unbounded number of lines: count it, or use log_limited.
- * Bounds:  1,024 bytes a line, cut. A stuck reader of stderr never blocks a loop: such lines are
+ *          unbounded number of lines: count it, or ask log_limit_pass first.
+ * Bounds:  LOG_LINE_BYTES a line, cut. A stuck reader of stderr never blocks a loop: such lines are
  *          dropped and counted (log_dropped_lines).
- * Threads: any.
+ * Threads: any, after log_open. One thread owns a struct log_limit.
  */
 #ifndef EARSHOT_LOG_H
 #define EARSHOT_LOG_H
 
 #include "common/base/bytes.h"
 
+#define LOG_LINE_BYTES  1024
+#define LOG_ESCAPED_CAP 129 /* what log_escape writes at most, and a NUL */
+
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 enum log_format { LOG_TEXT, LOG_JSON };
 
+/* Once, before any other thread; until then lines are text at info. `service` must outlive it. */
 void log_open(const char *service, enum log_level level_min, enum log_format format);
+/* At any time, from any thread: what a reload changes. */
+void log_set_level(enum log_level level_min);
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 uint64_t log_dropped_lines(void);
 
@@ -27,14 +35,17 @@ uint64_t log_dropped_lines(void);
 #define log_warn(...)  log_write(LOG_WARN, __VA_ARGS__)
 #define log_error(...) log_write(LOG_ERROR, __VA_ARGS__)
 
-/* At most one line a second for one call site; the next line says how many were held back. */
+/* At most one line a second for one call site. After a pass, held_back says how many lines were
+ * refused since the pass before: print it. Starts as zeros. */
 struct log_limit {
     uint64_t next_us;
+    uint64_t refused;
     uint64_t held_back;
 };
 MUST_USE bool log_limit_pass(struct log_limit *limit, uint64_t now_us);
 
-/* A foreign string made safe for a line: printable ASCII, at most 128 bytes; returns text. */
+/* A foreign string made safe for a line: printable ASCII without spaces, quotes or backslashes,
+ * everything else as %XX; cut to fit text_cap and LOG_ESCAPED_CAP; returns text. */
 const char *log_escape(struct bytes_view foreign, char *text, size_t text_cap);
 
 #endif
