@@ -1,0 +1,80 @@
+/* source_budget_test.c - a burst, a rate, and whom they count for */
+#include "tests/testing.h"
+
+#include "common/base/time_us.h"
+#include "services/relay/source_budget.h"
+
+#define START_US (100 * US_PER_S)
+
+static const struct flow_hash_seed seed = {11, 12};
+
+static bool take(struct source_budget *b, const char *ip, uint64_t now_us)
+{
+    struct net_addr source;
+    assert_true(net_addr_parse_ip(ip, 4000, &source));
+    return source_budget_take(b, &source, now_us);
+}
+
+static unsigned taken(struct source_budget *b, const char *ip, unsigned tries, uint64_t now_us)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < tries; i++) {
+        count += take(b, ip, now_us);
+    }
+    return count;
+}
+
+static void a_burst_passes_and_then_the_rate(void **state)
+{
+    (void)state;
+    struct source_budget *b = source_budget_create(200, 400, seed);
+    assert_int_equal(taken(b, "192.0.2.1", 1000, START_US), 400);
+    assert_false(take(b, "192.0.2.1", START_US + 4999));
+    assert_true(take(b, "192.0.2.1", START_US + 5000));
+    assert_false(take(b, "192.0.2.1", START_US + 5000));
+    assert_int_equal(taken(b, "192.0.2.1", 1000, START_US + 1005 * US_PER_MS), 200);
+    assert_int_equal(taken(b, "192.0.2.1", 1000, START_US + 100 * US_PER_S), 400);
+    source_budget_destroy(b);
+}
+
+static void a_block_is_a_24_or_a_56(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *first;
+        const char *second;
+        bool same_block;
+    } table[] = {
+        {"192.0.2.0", "192.0.2.255", true},
+        {"192.0.2.255", "192.0.3.0", false},
+        {"::ffff:192.0.2.1", "192.0.2.2", true},
+        {"2001:db8:0:1200::1", "2001:db8:0:12ff:ffff::", true},
+        {"2001:db8:0:1200::1", "2001:db8:0:1300::1", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        struct source_budget *b = source_budget_create(1, 1, seed);
+        assert_true(take(b, table[i].first, START_US));
+        assert_int_equal(take(b, table[i].second, START_US), !table[i].same_block);
+        source_budget_destroy(b);
+    }
+}
+
+static void the_highest_rate_does_not_divide_by_zero(void **state)
+{
+    (void)state;
+    struct source_budget *b = source_budget_create(SOURCE_BUDGET_RATE_MAX, 1, seed);
+    assert_true(take(b, "192.0.2.1", START_US));
+    assert_false(take(b, "192.0.2.1", START_US));
+    assert_true(take(b, "192.0.2.1", START_US + 1));
+    source_budget_destroy(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_burst_passes_and_then_the_rate),
+        cmocka_unit_test(a_block_is_a_24_or_a_56),
+        cmocka_unit_test(the_highest_rate_does_not_divide_by_zero),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
