@@ -32,15 +32,17 @@ struct relay_shim {
 enum relay_shim_result {
     RELAY_SHIM_OK,
     RELAY_SHIM_SHORT,   /* fewer than 40 bytes, or fewer than datagram_bytes after them */
-    RELAY_SHIM_VERSION, /* magic, version, or unknown flags */
+    RELAY_SHIM_VERSION, /* magic, version, unknown flags, or the spare byte is not zero */
     RELAY_SHIM_UNKNOWN_KEY,
     RELAY_SHIM_TAG
 };
 
-/* Signs with the ring's active key; shim->key_id is ignored. */
+/* Signs with the ring's active key; shim->key_id is ignored, and a scope of the client's address
+ * does not travel. */
 void relay_shim_write(struct key_ring *ring, const struct relay_shim *shim,
                       uint8_t out[RELAY_SHIM_BYTES]);
-/* packet: shim and datagram, perhaps with the padding of a train behind it. */
+/* packet: shim and datagram, perhaps with the padding of a train behind it. *out is set only on
+ * RELAY_SHIM_OK. */
 enum relay_shim_result relay_shim_read(struct key_ring *ring, struct bytes_view packet,
                                        struct relay_shim *out);
 

@@ -33,6 +33,7 @@ enum routing_token_result {
 /* With the ring's active key. text holds exactly ROUTING_TOKEN_CHARS characters, no NUL. */
 void routing_token_seal(struct key_ring *ring, const struct routing_token *token,
                         char text[ROUTING_TOKEN_CHARS]);
+/* *out and *out_key_id are set only on ROUTING_TOKEN_OK. */
 enum routing_token_result routing_token_open(struct key_ring *ring, struct bytes_view text,
                                              struct routing_token *out, uint8_t *out_key_id);
 
