@@ -15,6 +15,7 @@
 
 #define SDP_ANSWER_BYTES_MAX      16384
 #define SDP_ANSWER_CANDIDATES_MAX 16
+#define SDP_ANSWER_SCTP_PORT      5000 /* ours; the client's is in the offer */
 
 struct sdp_candidate {
     struct net_addr address;
