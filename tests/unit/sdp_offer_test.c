@@ -353,7 +353,7 @@ static void rule_8_setup(void **state)
         {SESSION AUDIO_M UFRAG PWD FINGERPRINT "a=setup:active\r\n" MUX OPUS, SDP_SETUP_ACTIVE},
         {SESSION AUDIO_M UFRAG PWD FINGERPRINT "a=setup:passive\r\n" MUX OPUS, SDP_SETUP_PASSIVE},
         {SESSION "a=setup:passive\r\n" AUDIO_M UFRAG PWD FINGERPRINT MUX OPUS, SDP_SETUP_PASSIVE},
-        {SESSION AUDIO_M UFRAG PWD FINGERPRINT MUX OPUS, SDP_SETUP_ACTIVE},
+        {SESSION AUDIO_M UFRAG PWD FINGERPRINT MUX OPUS, SDP_SETUP_ACTPASS},
     };
     for (size_t i = 0; i < COUNT_OF(good); i++) {
         assert_good(good[i].text);
@@ -379,7 +379,7 @@ static void sped_is_found_among_the_ice_options(void **state)
         {"ice2,googspedv1", true},
         {"trickle , googspedv1", true},
         {"spedx", false},
-        {"goog-sped-v1", false},
+        {"goog-sped-v1", true},
         {"", false},
         {",", false},
     };

@@ -92,6 +92,13 @@ static const char *on_ice_pwd(struct sdp_attributes *a, struct bytes_view value)
     return NULL;
 }
 
+/* The draft's word and those of libwebrtc, from 155 on and before. */
+static bool is_sped(struct bytes_view option)
+{
+    return sdp_parser_is(option, "sped") || sdp_parser_is(option, "googspedv1") ||
+           sdp_parser_is(option, "goog-sped-v1");
+}
+
 /* RFC 8839 separates the options by blanks; some clients write commas. */
 static const char *on_ice_options(struct sdp_attributes *a, struct bytes_view value)
 {
@@ -99,7 +106,7 @@ static const char *on_ice_options(struct sdp_attributes *a, struct bytes_view va
     while (word.len > 0) {
         while (word.len > 0) {
             const struct bytes_view option = sdp_parser_take_until(&word, ',');
-            a->offers_sped |= sdp_parser_is(option, "sped") || sdp_parser_is(option, "googspedv1");
+            a->offers_sped |= is_sped(option);
         }
         word = sdp_parser_take_word(&value);
     }
@@ -331,7 +338,6 @@ static const struct {
 void sdp_attributes_init(struct sdp_attributes *a)
 {
     *a = (struct sdp_attributes){
-        .setup = SDP_SETUP_ACTIVE, /* when absent: RFC 4145 s.4 */
         .sctp_port = SCTP_PORT_DEFAULT,
         .max_message_bytes = MAX_MESSAGE_BYTES_DEFAULT,
     };

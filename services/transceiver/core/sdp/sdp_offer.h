@@ -63,7 +63,7 @@ struct sdp_offer {
     /* Of the transport section, each falling back to the session level. */
     char ice_ufrag[SDP_UFRAG_CHARS_MAX + 1];
     char ice_pwd[SDP_PWD_CHARS_MAX + 1];
-    enum sdp_setup setup; /* absent: active, the default of RFC 4145 s.4 */
+    enum sdp_setup setup; /* absent: actpass, as browsers read it */
     struct sdp_fingerprint fingerprint[SDP_FINGERPRINTS_MAX];
     size_t fingerprint_count;
     bool offers_sped; /* DTLS inside STUN (fast set-up) */
