@@ -1,0 +1,54 @@
+/* placement.c - see placement.h */
+#include "services/signaling/placement.h"
+
+static bool was_tried(const struct placement_tried *tried, uint32_t instance_id)
+{
+    for (size_t i = 0; i < tried->count; i++) {
+        if (tried->instance_id[i] == instance_id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t sessions_of(const struct fleet_instance *i)
+{
+    return (uint64_t)i->said.sessions_active + i->said.sessions_pending + i->placed_count;
+}
+
+static bool has_room(const struct fleet_instance *i, const struct placement_tried *tried,
+                     uint64_t now_us)
+{
+    return fleet_instance_is_live(i, now_us) && i->said.state == CONTROL_STATE_READY &&
+           sessions_of(i) < i->said.capacity && !was_tried(tried, i->said.instance_id);
+}
+
+/* Shares compared by cross products: no fractions, no rounding. */
+static bool is_less_loaded(const struct fleet_instance *a, const struct fleet_instance *b)
+{
+    return sessions_of(a) * b->said.capacity < sessions_of(b) * a->said.capacity;
+}
+
+enum placement_result placement_choose(const struct fleet *f, const struct placement_tried *tried,
+                                       uint32_t random, size_t *out, uint64_t now_us)
+{
+    const size_t slot_end = fleet_slot_end(f);
+    const struct fleet_instance *best = NULL;
+    bool some_have_room = false;
+    for (size_t i = 0; i < slot_end; i++) {
+        const size_t slot = (random % slot_end + i) % slot_end;
+        const struct fleet_instance *instance = fleet_at(f, slot);
+        if (instance == NULL || !has_room(instance, tried, now_us)) {
+            continue;
+        }
+        some_have_room = true;
+        if (instance->said.backend_up && (best == NULL || is_less_loaded(instance, best))) {
+            best = instance;
+            *out = slot;
+        }
+    }
+    if (best != NULL) {
+        return PLACEMENT_FOUND;
+    }
+    return some_have_room ? PLACEMENT_NO_BACKEND : PLACEMENT_NO_ROOM;
+}

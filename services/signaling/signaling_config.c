@@ -1,0 +1,177 @@
+/* signaling_config.c - see signaling_config.h */
+#include "services/signaling/signaling_config.h"
+
+#include "common/base/time_us.h"
+#include "common/runtime/yaml_reader.h"
+#include "services/signaling/placement.h"
+
+#include <stdio.h>
+
+#define HOUR_US (3600 * US_PER_S)
+
+/* Beside one watch per transceiver: the announcements, signals and the listening socket. */
+#define OTHER_WATCHES 8
+
+static void read_origins(struct yaml_reader *r, struct http_origins *origins)
+{
+    const size_t count = yaml_reader_count(r, "http.allow_origins");
+    if (count > HTTP_ORIGINS_MAX) {
+        yaml_reader_fail(r, "http.allow_origins", "more than %d origins", HTTP_ORIGINS_MAX);
+        return;
+    }
+    origins->is_any = count == 0;
+    for (size_t i = 0; i < count; i++) {
+        char path[40];
+        char origin[HTTP_ORIGIN_CHARS_MAX + 1];
+        (void)snprintf(path, sizeof(path), "http.allow_origins[%zu]", i);
+        yaml_reader_text(r, path, NULL, origin, sizeof(origin));
+        if (strcmp(origin, "*") == 0) {
+            origins->is_any = true;
+        } else if (strstr(origin, "://") == NULL || strpbrk(origin, " \t\r\n") != NULL) {
+            yaml_reader_fail(r, path, "an origin looks like https://app.example, or is \"*\"");
+        } else {
+            memcpy(origins->allowed[origins->allowed_count++], origin, strlen(origin) + 1);
+        }
+    }
+}
+
+static void read_http(struct yaml_reader *r, struct http_server_config *http)
+{
+    yaml_reader_addr(r, "http.listen", "127.0.0.1:8080", &http->listen);
+    http->connections_max = (unsigned)yaml_reader_u64(r, "http.connections_max", 1, 16384, 1000);
+    http->connections_per_address_max =
+        (unsigned)yaml_reader_u64(r, "http.connections_per_address_max", 1, 16384, 100);
+    http->requests_per_connection_max =
+        (unsigned)yaml_reader_u64(r, "http.requests_per_connection_max", 1, 1000, 16);
+    http->header_timeout_us =
+        yaml_reader_duration_us(r, "http.header_timeout", US_PER_S, 60 * US_PER_S, 3 * US_PER_S);
+    http->request_timeout_us =
+        yaml_reader_duration_us(r, "http.request_timeout", US_PER_S, 60 * US_PER_S, 10 * US_PER_S);
+    http->idle_timeout_us =
+        yaml_reader_duration_us(r, "http.idle_timeout", US_PER_S, 600 * US_PER_S, 60 * US_PER_S);
+    http->body_bytes_max = CONTROL_OFFER_BYTES_MAX;
+    http->watches_max = FLEET_INSTANCES_MAX + OTHER_WATCHES;
+    read_origins(r, &http->origins);
+}
+
+/* The slowest placement must still be answered before its connection is closed. */
+static void check_answer_timeout(struct yaml_reader *r, const struct signaling_config *c)
+{
+    if (c->answer_timeout_us * PLACEMENT_TRIES_MAX >= c->http.request_timeout_us) {
+        yaml_reader_fail(r, "answer_timeout", "%d times this must be below http.request_timeout",
+                         PLACEMENT_TRIES_MAX);
+    }
+}
+
+/* An address that a client could really send to. */
+static void check_advertised(struct yaml_reader *r, const char *path, const struct net_addr *a)
+{
+    if (net_addr_is_unspecified(a) || net_addr_is_multicast(a) || a->port == 0) {
+        char text[NET_ADDR_TEXT_CAP];
+        yaml_reader_fail(r, path, "%s can not be advertised: give the address that clients reach",
+                         net_addr_format(a, text, sizeof(text)));
+    }
+}
+
+/* Empty is absent: one file serves one address and two. */
+static bool read_advertised(struct yaml_reader *r, size_t entry, const char *key,
+                            struct net_addr *out)
+{
+    char path[40];
+    char text[NET_ADDR_TEXT_CAP];
+    (void)snprintf(path, sizeof(path), "ingress[%zu].%s", entry, key);
+    yaml_reader_text(r, path, "", text, sizeof(text));
+    if (text[0] == '\0') {
+        return false;
+    }
+    if (!net_addr_parse(text, out)) {
+        yaml_reader_fail(r, path, "\"%s\" is not an address and port as 192.0.2.1:3478", text);
+        return false;
+    }
+    check_advertised(r, path, out);
+    return true;
+}
+
+static void add_ingress(struct yaml_reader *r, struct signaling_config *c,
+                        const struct net_addr *address, bool is_tcp)
+{
+    if (c->ingress_count == CONTROL_INGRESS_MAX) {
+        yaml_reader_fail(r, "ingress", "more than %d addresses", CONTROL_INGRESS_MAX);
+        return;
+    }
+    c->ingress[c->ingress_count++] =
+        (struct control_ingress){.address = *address, .is_tcp = is_tcp};
+}
+
+static void read_ingress(struct yaml_reader *r, struct signaling_config *c)
+{
+    const size_t entry_count = yaml_reader_count(r, "ingress");
+    for (size_t i = 0; i < entry_count; i++) {
+        char path[40];
+        char name[64];
+        (void)snprintf(path, sizeof(path), "ingress[%zu].name", i);
+        yaml_reader_text(r, path, NULL, name, sizeof(name));
+    }
+    struct net_addr address;
+    for (size_t i = 0; i < entry_count; i++) {
+        if (read_advertised(r, i, "udp", &address)) {
+            add_ingress(r, c, &address, false);
+        }
+    }
+    for (size_t i = 0; i < entry_count; i++) {
+        if (read_advertised(r, i, "tcp", &address)) {
+            add_ingress(r, c, &address, true);
+        }
+    }
+    if (c->ingress_count == 0) {
+        yaml_reader_fail(r, "ingress", "no address: clients would not know where to send media");
+    }
+}
+
+static void read_all(struct yaml_reader *r, struct signaling_config *c)
+{
+    static const char *const level[] = {"debug", "info", "warn", "error", NULL};
+    static const char *const format[] = {"text", "json", NULL};
+    *c = (struct signaling_config){0};
+    c->cluster_id = (uint16_t)yaml_reader_u64(r, "cluster_id", 0, 65535, 1);
+    yaml_reader_text(r, "keys", NULL, c->keys_directory, sizeof(c->keys_directory));
+    if (yaml_reader_bool(r, "public", false)) {
+        yaml_reader_fail(r, "public", "authentication is not built yet: set public: false");
+    }
+    yaml_reader_text(r, "web", "", c->web_directory, sizeof(c->web_directory));
+    read_http(r, &c->http);
+    yaml_reader_addr(r, "control_listen", "127.0.0.1:7101", &c->control_listen);
+    yaml_reader_addr(r, "admin_listen", "127.0.0.1:7803", &c->admin_listen);
+    read_ingress(r, c);
+    c->call_duration_s_max = (uint32_t)(yaml_reader_duration_us(r, "call_duration_max", US_PER_S,
+                                                                24 * HOUR_US, HOUR_US) /
+                                        US_PER_S);
+    c->answer_timeout_us = yaml_reader_duration_us(r, "answer_timeout", 100 * US_PER_MS,
+                                                   3 * US_PER_S, 1500 * US_PER_MS);
+    check_answer_timeout(r, c);
+    c->log_level = (enum log_level)yaml_reader_choice(r, "log.level", level, LOG_INFO);
+    c->log_format = (enum log_format)yaml_reader_choice(r, "log.format", format, LOG_TEXT);
+    c->allow_core_dumps = yaml_reader_bool(r, "debug.core_dumps", false);
+}
+
+static bool finish(struct yaml_reader *r, struct signaling_config *out, struct fault *fault)
+{
+    if (r == NULL) {
+        return false;
+    }
+    read_all(r, out);
+    const bool is_good = yaml_reader_finish(r, fault);
+    yaml_reader_destroy(r);
+    return is_good;
+}
+
+bool signaling_config_load(const char *path, struct signaling_config *out, struct fault *fault)
+{
+    return finish(yaml_reader_load(path, fault), out, fault);
+}
+
+bool signaling_config_parse(struct bytes_view text, const char *name, struct signaling_config *out,
+                            struct fault *fault)
+{
+    return finish(yaml_reader_parse(text, name, fault), out, fault);
+}
