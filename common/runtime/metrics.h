@@ -45,10 +45,13 @@ void metric_observe(struct metric_histogram *h, uint64_t value_us);
 
 enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 
-/* Where a source prints to. Grows up to 256 KB; beyond that it is cut and says so. */
+/* Where a source prints to. Grows up to METRICS_BYTES_MAX; the family that passes it and all after
+ * it are left out, and earshot_metrics_cut is 1. */
+#define METRICS_BYTES_MAX (256 * 1024)
 struct metrics_text;
 
-/* Begins a family. For counters give the name with _total. */
+/* Begins a family. Names of counters end in _total, others do not. name must live until the next
+ * family. */
 void metrics_family(struct metrics_text *t, const char *name, enum metric_type type,
                     const char *help);
 /* One sample of the family begun last. labels: NULL or `direction="up",verdict="token"`. */
@@ -57,14 +60,23 @@ void metrics_sample_u64(struct metrics_text *t, const char *labels, uint64_t val
 void metrics_histogram(struct metrics_text *t, const char *labels,
                        const struct metric_histogram *h);
 
+/* Makes a label's value from text that is not a constant; cut at text_cap; returns text. */
+const char *metrics_escape_label(const char *value, char *text, size_t text_cap);
+
 typedef void metrics_source(struct metrics_text *t, void *context);
 
 /* At most METRICS_SOURCES_MAX, at start, before the admin thread runs; asserts beyond. */
 #define METRICS_SOURCES_MAX 16
 void metrics_add_source(metrics_source *source, void *context);
 
+enum metrics_form {
+    METRICS_TEXT,       /* Prometheus text 0.0.4 */
+    METRICS_OPENMETRICS /* OpenMetrics 1.0 */
+};
+
 /* Every family of every source, and the process's own: earshot_build_info, CPU, memory,
- * descriptors, log lines dropped. Returns malloc'ed text (the caller frees) and its length. */
-char *metrics_render(const char *service, size_t *out_len);
+ * descriptors, log lines dropped. Returns malloc'ed text (the caller frees) and its length; NULL
+ * when there is no memory for it. */
+char *metrics_render(const char *service, enum metrics_form form, size_t *out_len);
 
 #endif
