@@ -1,6 +1,7 @@
 /* route_table_test.c - who may say where a transceiver is, and for how long it counts */
 #include "tests/testing.h"
 
+#include "common/base/random.h"
 #include "services/relay/route_table.h"
 
 #define START_US (1000 * US_PER_S)
@@ -224,27 +225,33 @@ static void the_first_announcement_replaces_a_provisional_route(void **state)
 static void the_4097th_instance_is_refused_and_the_others_stay(void **state)
 {
     (void)state;
+    static uint32_t id[ROUTES_MAX + 1];
+    struct random_generator random;
+    random_generator_init(&random, 4097);
+    for (size_t i = 0; i < COUNT_OF(id); i++) {
+        id[i] = random_u32(random_seeded(&random));
+    }
     struct route_table *t = table();
     for (uint32_t i = 0; i < ROUTES_MAX; i++) {
-        assert_int_equal(announce(t, i * 0x10001, 1, START_US), ROUTE_NEW);
+        assert_int_equal(announce(t, id[i], 1, START_US), ROUTE_NEW);
     }
-    assert_int_equal(announce(t, 0xffffffff, 1, START_US), ROUTE_FULL);
+    assert_int_equal(announce(t, id[ROUTES_MAX], 1, START_US), ROUTE_FULL);
     const struct net_addr from = addr("10.0.0.9:4100");
-    route_table_heard(t, 0xffffffff, &from, START_US);
-    assert_false(is_known(t, 0xffffffff, START_US));
+    route_table_heard(t, id[ROUTES_MAX], &from, START_US);
+    assert_false(is_known(t, id[ROUTES_MAX], START_US));
     for (uint32_t i = 0; i < ROUTES_MAX; i++) {
-        assert_true(is_known(t, i * 0x10001, START_US));
+        assert_true(is_known(t, id[i], START_US));
         if (i % 2 == 0) {
-            assert_int_equal(announce(t, i * 0x10001, 2, START_US + US_PER_S), ROUTE_KEPT);
+            assert_int_equal(announce(t, id[i], 2, START_US + US_PER_S), ROUTE_KEPT);
         }
     }
     /* Half of them fall silent; forgetting those must not lose the others. */
     route_table_tick(t, START_US + ROUTE_LIFE_US);
     assert_int_equal(route_table_count(t), ROUTES_MAX / 2);
     for (uint32_t i = 0; i < ROUTES_MAX; i++) {
-        assert_int_equal(is_known(t, i * 0x10001, START_US + ROUTE_LIFE_US), i % 2 == 0);
+        assert_int_equal(is_known(t, id[i], START_US + ROUTE_LIFE_US), i % 2 == 0);
     }
-    assert_int_equal(announce(t, 0xffffffff, 1, START_US + ROUTE_LIFE_US), ROUTE_NEW);
+    assert_int_equal(announce(t, id[ROUTES_MAX], 1, START_US + ROUTE_LIFE_US), ROUTE_NEW);
     route_table_destroy(t);
 }
 

@@ -1,0 +1,467 @@
+/* forwarder.c - see forwarder.h; the order of checks is that of docs/security.md, section 4 */
+#include "services/relay/forwarder.h"
+
+#include "common/routing/routing_token.h"
+#include "common/stun/stun_message.h"
+#include "services/relay/source_budget.h"
+
+#include <stdlib.h>
+
+struct forwarder {
+    struct forwarder_config config;
+    struct flow_table *flows;
+    struct route_table *routes;
+    struct source_budget *budget;
+    struct key_ring *ring;
+};
+
+static const struct {
+    const char *name;
+    bool is_down;
+    bool is_drop;
+} reason_fact[FORWARD_REASON_COUNT] = {
+    [FORWARD_UP_TOKEN] = {"token", false, false},
+    [FORWARD_UP_TOKEN_NO_ROOM] = {"token_no_room", false, false},
+    [FORWARD_UP_FLOW] = {"flow", false, false},
+    [FORWARD_UP_LENGTH] = {"length", false, true},
+    [FORWARD_UP_KIND] = {"kind", false, true},
+    [FORWARD_UP_STUN] = {"stun", false, true},
+    [FORWARD_UP_USERNAME] = {"username", false, true},
+    [FORWARD_UP_TOKEN_FORM] = {"token_form", false, true},
+    [FORWARD_UP_TOKEN_KEY] = {"token_key", false, true},
+    [FORWARD_UP_TOKEN_FORGED] = {"token_forged", false, true},
+    [FORWARD_UP_TOKEN_CLUSTER] = {"token_cluster", false, true},
+    [FORWARD_UP_TOKEN_INSTANCE] = {"token_instance", false, true},
+    [FORWARD_UP_SOURCE_RATE] = {"source_rate", false, true},
+    [FORWARD_UP_NO_FLOW] = {"no_flow", false, true},
+    [FORWARD_UP_UNPROVEN_RATE] = {"unproven_rate", false, true},
+    [FORWARD_UP_FLOW_INSTANCE] = {"flow_instance", false, true},
+    [FORWARD_UP_UNSENT] = {"unsent", false, true},
+    [FORWARD_DOWN_SHIM] = {"shim", true, false},
+    [FORWARD_DOWN_ANNOUNCEMENT] = {"announcement", true, false},
+    [FORWARD_DOWN_SOURCE] = {"source", true, true},
+    [FORWARD_DOWN_SHORT] = {"short", true, true},
+    [FORWARD_DOWN_VERSION] = {"version", true, true},
+    [FORWARD_DOWN_KEY] = {"key", true, true},
+    [FORWARD_DOWN_TAG] = {"tag", true, true},
+    [FORWARD_DOWN_FLAGS] = {"flags", true, true},
+    [FORWARD_DOWN_LENGTH] = {"length", true, true},
+    [FORWARD_DOWN_FORBIDDEN] = {"forbidden", true, true},
+    [FORWARD_DOWN_NO_SOCKET] = {"no_socket", true, true},
+    [FORWARD_DOWN_UNSENT] = {"unsent", true, true},
+};
+
+const char *forward_reason_name(enum forward_reason reason)
+{
+    return reason_fact[reason].name;
+}
+
+bool forward_reason_is_down(enum forward_reason reason)
+{
+    return reason_fact[reason].is_down;
+}
+
+bool forward_reason_is_drop(enum forward_reason reason)
+{
+    return reason_fact[reason].is_drop;
+}
+
+struct forwarder *forwarder_create(const struct forwarder_config *config, struct key_ring *ring,
+                                   struct random_source random)
+{
+    assert(config->listen_count >= 1 && config->listen_count <= FORWARDER_LISTEN_MAX);
+    uint8_t seed_bytes[FLOW_HASH_SEED_BYTES];
+    random_fill(random, seed_bytes, sizeof(seed_bytes));
+    const struct flow_hash_seed seed = flow_hash_seed_of(seed_bytes);
+    struct forwarder *f = calloc(1, sizeof(*f));
+    if (f == NULL) {
+        key_ring_destroy(ring);
+        return NULL;
+    }
+    f->config = *config;
+    f->ring = ring;
+    f->flows = flow_table_create(config->flow_cap, seed);
+    f->routes = route_table_create(config->cluster_id, &config->transceiver_networks);
+    f->budget = source_budget_create(config->source_flows_per_s, config->source_flows_burst, seed);
+    if (f->flows == NULL || f->routes == NULL || f->budget == NULL) {
+        forwarder_destroy(f);
+        return NULL;
+    }
+    return f;
+}
+
+void forwarder_destroy(struct forwarder *f)
+{
+    if (f == NULL) {
+        return;
+    }
+    flow_table_destroy(f->flows);
+    route_table_destroy(f->routes);
+    source_budget_destroy(f->budget);
+    key_ring_destroy(f->ring);
+    free(f);
+}
+
+static struct verdict dropped(enum forward_reason reason)
+{
+    return (struct verdict){.reason = reason, .action = FORWARD_DROP};
+}
+
+/* --- From a client ---------------------------------------------------------------------------*/
+
+/* What a client sent, and how it came. */
+struct arrival {
+    struct bytes_view datagram;
+    const struct net_addr *from;
+    uint8_t socket;
+};
+
+/* Opens the token in a request's USERNAME. FORWARD_UP_TOKEN, or why there is none to trust. */
+static enum forward_reason open_token(struct forwarder *f, struct bytes_view username,
+                                      struct routing_token *out)
+{
+    const uint8_t *colon = username.len > 0 ? memchr(username.data, ':', username.len) : NULL;
+    if (colon == NULL) {
+        return FORWARD_UP_USERNAME;
+    }
+    const struct bytes_view text = bytes_view_of(username.data, (size_t)(colon - username.data));
+    uint8_t key_id = 0;
+    switch (routing_token_open(f->ring, text, out, &key_id)) {
+    case ROUTING_TOKEN_OK:
+        break;
+    case ROUTING_TOKEN_FORM:
+        return FORWARD_UP_TOKEN_FORM;
+    case ROUTING_TOKEN_UNKNOWN_KEY:
+        return FORWARD_UP_TOKEN_KEY;
+    case ROUTING_TOKEN_FORGED:
+        return FORWARD_UP_TOKEN_FORGED;
+    }
+    return out->cluster_id == f->config.cluster_id ? FORWARD_UP_TOKEN : FORWARD_UP_TOKEN_CLUSTER;
+}
+
+static bool owner_keeps(const struct flow *flow, uint64_t now_us)
+{
+    return flow->state == FLOW_CONFIRMED &&
+           time_since(flow->owner_sent_us, now_us) < FORWARDER_OWNER_KEEPS_US;
+}
+
+/* What a valid request does to its sender's flow; it is forwarded by its token in any case but
+ * one. A re-pointed flow is half-open again, whatever it was: only a downlink confirms. */
+static enum forward_reason note_request(struct forwarder *f, const struct arrival *arrival,
+                                        struct flow_owner owner, uint64_t now_us)
+{
+    struct flow *flow = flow_table_find(f->flows, arrival->from, now_us);
+    if (flow != NULL && flow_owner_equal(flow->owner, owner)) {
+        flow->socket = arrival->socket;
+        flow_table_refresh(f->flows, flow, now_us);
+        return FORWARD_UP_TOKEN;
+    }
+    if (flow != NULL && owner_keeps(flow, now_us)) {
+        return FORWARD_UP_TOKEN;
+    }
+    if (flow == NULL && !source_budget_take(f->budget, arrival->from, now_us)) {
+        return FORWARD_UP_SOURCE_RATE;
+    }
+    flow = flow_table_open(f->flows, arrival->from, owner, now_us);
+    if (flow == NULL) {
+        /* Strangers can use up a session's share; the genuine client must not need it. Its
+         * request is forwarded all the same, and the answer makes a confirmed flow. */
+        return FORWARD_UP_TOKEN_NO_ROOM;
+    }
+    flow->socket = arrival->socket;
+    return FORWARD_UP_TOKEN;
+}
+
+static bool find_shard(const struct forwarder *f, struct flow_owner owner, struct net_addr *out,
+                       uint64_t now_us)
+{
+    return route_table_find(f->routes, owner.instance_id, SESSION_ID_SHARD(owner.session_id), out,
+                            now_us);
+}
+
+static struct verdict to_transceiver(enum forward_reason reason, struct flow_owner owner,
+                                     const struct net_addr *shard, struct bytes_view datagram)
+{
+    return (struct verdict){
+        .reason = reason,
+        .action = FORWARD_TO_TRANSCEIVER,
+        .destination = *shard,
+        .owner = owner,
+        .datagram = datagram,
+    };
+}
+
+static struct verdict route_request(struct forwarder *f, const struct arrival *arrival,
+                                    struct bytes_view username, uint64_t now_us)
+{
+    struct routing_token token;
+    enum forward_reason reason = open_token(f, username, &token);
+    if (forward_reason_is_drop(reason)) {
+        return dropped(reason);
+    }
+    const struct flow_owner owner = {token.instance_id, token.session_id};
+    struct net_addr shard;
+    if (!find_shard(f, owner, &shard, now_us)) {
+        return dropped(FORWARD_UP_TOKEN_INSTANCE);
+    }
+    reason = note_request(f, arrival, owner, now_us);
+    if (forward_reason_is_drop(reason)) {
+        return dropped(reason);
+    }
+    return to_transceiver(reason, owner, &shard, arrival->datagram);
+}
+
+static struct verdict follow_flow(struct forwarder *f, const struct arrival *arrival,
+                                  uint64_t now_us)
+{
+    struct flow *flow = flow_table_find(f->flows, arrival->from, now_us);
+    if (flow == NULL) {
+        return dropped(FORWARD_UP_NO_FLOW);
+    }
+    if (flow->state == FLOW_HALF_OPEN && !flow_take_unproven(flow, now_us)) {
+        return dropped(FORWARD_UP_UNPROVEN_RATE);
+    }
+    struct net_addr shard;
+    if (!find_shard(f, flow->owner, &shard, now_us)) {
+        return dropped(FORWARD_UP_FLOW_INSTANCE);
+    }
+    if (flow->socket == FLOW_SOCKET_UNKNOWN) {
+        flow->socket = arrival->socket;
+    }
+    return to_transceiver(FORWARD_UP_FLOW, flow->owner, &shard, arrival->datagram);
+}
+
+/* A STUN message that is no Binding request, as a keep-alive indication, carries no token. */
+static struct verdict route_stun(struct forwarder *f, const struct arrival *arrival,
+                                 uint64_t now_us)
+{
+    struct bytes_view username;
+    const enum stun_parse_result result = stun_message_peek_username(arrival->datagram, &username);
+    if (result == STUN_OK) {
+        return route_request(f, arrival, username, now_us);
+    }
+    return result == STUN_NOT_REQUEST ? follow_flow(f, arrival, now_us) : dropped(FORWARD_UP_STUN);
+}
+
+struct verdict forwarder_from_client(struct forwarder *f, struct bytes_view datagram,
+                                     const struct net_addr *from, uint8_t socket, uint64_t now_us)
+{
+    assert(socket < f->config.listen_count);
+    const struct arrival arrival = {.datagram = datagram, .from = from, .socket = socket};
+    if (datagram.len < FORWARDER_DATAGRAM_BYTES_MIN ||
+        datagram.len > FORWARDER_DATAGRAM_BYTES_MAX) {
+        return dropped(FORWARD_UP_LENGTH);
+    }
+    /* RFC 7983 s.7: 0..3 STUN, 20..63 DTLS, 128..191 RTP and RTCP. */
+    const uint8_t first = datagram.data[0];
+    if (first <= 3) {
+        return route_stun(f, &arrival, now_us);
+    }
+    if ((first >= 20 && first <= 63) || (first >= 128 && first <= 191)) {
+        return follow_flow(f, &arrival, now_us);
+    }
+    return dropped(FORWARD_UP_KIND);
+}
+
+void forwarder_write_shim(struct forwarder *f, const struct verdict *v,
+                          const struct net_addr *client, uint8_t out[RELAY_SHIM_BYTES])
+{
+    assert(v->action == FORWARD_TO_TRANSCEIVER);
+    const struct relay_shim shim = {
+        .datagram_bytes = (uint16_t)v->datagram.len,
+        .instance_id = v->owner.instance_id,
+        .session_id = v->owner.session_id,
+        .client = *client,
+    };
+    relay_shim_write(f->ring, &shim, out);
+}
+
+/* --- From a transceiver ----------------------------------------------------------------------*/
+
+static bool has_same_ip(const struct net_addr *a, const struct net_addr *b)
+{
+    return memcmp(a->ip, b->ip, sizeof(a->ip)) == 0;
+}
+
+/* Where private clients are allowed, a client may share the relay's host: there the ports tell. */
+static bool is_own(const struct forwarder *f, const struct net_addr *client)
+{
+    const struct net_addr *internal = &f->config.internal;
+    const bool any_port = !f->config.allow_private_clients;
+    if (has_same_ip(client, internal) &&
+        (any_port || (client->port >= internal->port &&
+                      client->port - internal->port < FORWARDER_INTERNAL_PORTS))) {
+        return true;
+    }
+    for (size_t i = 0; i < f->config.listen_count; i++) {
+        const struct net_addr *listen = &f->config.listen[i];
+        if (has_same_ip(client, listen) && (any_port || client->port == listen->port)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_forbidden(const struct forwarder *f, const struct net_addr *client)
+{
+    if (client->port == 0 || net_addr_is_unspecified(client) || net_addr_is_multicast(client) ||
+        is_own(f, client)) {
+        return true;
+    }
+    return !f->config.allow_private_clients &&
+           (net_addr_is_loopback(client) || net_addr_is_private(client));
+}
+
+/* For a client that was not heard yet (the relay has just started): loopback for loopback, else the
+ * first public address of its family. */
+static uint8_t guess_socket(const struct forwarder *f, const struct net_addr *client)
+{
+    uint8_t second_best = FLOW_SOCKET_UNKNOWN;
+    for (uint8_t i = 0; i < f->config.listen_count; i++) {
+        const struct net_addr *listen = &f->config.listen[i];
+        if (net_addr_is_ipv4(listen) != net_addr_is_ipv4(client)) {
+            continue;
+        }
+        if (net_addr_is_loopback(listen) == net_addr_is_loopback(client)) {
+            return i;
+        }
+        second_best = second_best == FLOW_SOCKET_UNKNOWN ? i : second_best;
+    }
+    return second_best;
+}
+
+/* A downlink makes and confirms flows. True when it told of a flow that was not there. */
+static bool note_downlink(struct forwarder *f, struct flow *flow, const struct net_addr *client,
+                          struct flow_owner owner, uint64_t now_us)
+{
+    const bool is_owner = flow != NULL && flow_owner_equal(flow->owner, owner);
+    if (is_owner && flow->state == FLOW_CONFIRMED) {
+        flow_table_owner_sent(f->flows, flow, now_us);
+        return false;
+    }
+    if (flow != NULL && owner_keeps(flow, now_us)) {
+        return false;
+    }
+    (void)flow_table_confirm(f->flows, client, owner, now_us);
+    return !is_owner;
+}
+
+/* Why the packet is no downlink to a UDP client, or FORWARD_DOWN_SHIM. */
+static enum forward_reason read_downlink(struct forwarder *f, struct bytes_view packet,
+                                         struct relay_shim *out)
+{
+    switch (relay_shim_read(f->ring, packet, out)) {
+    case RELAY_SHIM_SHORT:
+        return FORWARD_DOWN_SHORT;
+    case RELAY_SHIM_VERSION:
+        return FORWARD_DOWN_VERSION;
+    case RELAY_SHIM_UNKNOWN_KEY:
+        return FORWARD_DOWN_KEY;
+    case RELAY_SHIM_TAG:
+        return FORWARD_DOWN_TAG;
+    case RELAY_SHIM_OK:
+        break;
+    }
+    const bool is_announcement = out->flags == (RELAY_SHIM_DOWNLINK | RELAY_SHIM_ANNOUNCEMENT);
+    if (out->flags != RELAY_SHIM_DOWNLINK && !is_announcement) {
+        return FORWARD_DOWN_FLAGS;
+    }
+    if (is_announcement != (out->datagram_bytes == 0) ||
+        out->datagram_bytes > FORWARDER_DATAGRAM_BYTES_MAX) {
+        return FORWARD_DOWN_LENGTH;
+    }
+    return FORWARD_DOWN_SHIM;
+}
+
+/* Where shard 0 of the sender is, when this came from the session's shard. */
+static struct net_addr media_address_of(const struct net_addr *from, struct flow_owner owner)
+{
+    struct net_addr media_address = *from;
+    const uint32_t shard = SESSION_ID_SHARD(owner.session_id);
+    media_address.port = from->port > shard ? (uint16_t)(from->port - shard) : 0;
+    return media_address;
+}
+
+struct verdict forwarder_from_transceiver(struct forwarder *f, struct bytes_view packet,
+                                          const struct net_addr *from, uint64_t now_us)
+{
+    if (!route_table_admits(f->routes, from)) {
+        return dropped(FORWARD_DOWN_SOURCE);
+    }
+    struct relay_shim shim;
+    const enum forward_reason reason = read_downlink(f, packet, &shim);
+    if (forward_reason_is_drop(reason)) {
+        return dropped(reason);
+    }
+    const struct net_addr *client = &shim.client;
+    const struct flow_owner owner = {shim.instance_id, shim.session_id};
+    struct flow *flow = flow_table_find(f->flows, client, now_us);
+    /* The client of a confirmed flow was looked at when it was confirmed. */
+    if ((flow == NULL || flow->state != FLOW_CONFIRMED) && is_forbidden(f, client)) {
+        return dropped(FORWARD_DOWN_FORBIDDEN);
+    }
+    const bool has_socket = flow != NULL && flow->socket != FLOW_SOCKET_UNKNOWN;
+    const uint8_t socket = has_socket ? flow->socket : guess_socket(f, client);
+    if (socket == FLOW_SOCKET_UNKNOWN) {
+        return dropped(FORWARD_DOWN_NO_SOCKET);
+    }
+    const struct net_addr media_address = media_address_of(from, owner);
+    route_table_heard(f->routes, owner.instance_id, &media_address, now_us);
+    const bool is_news = note_downlink(f, flow, client, owner, now_us);
+    const bool is_announcement = (shim.flags & RELAY_SHIM_ANNOUNCEMENT) != 0;
+    return (struct verdict){
+        .reason = is_announcement ? FORWARD_DOWN_ANNOUNCEMENT : FORWARD_DOWN_SHIM,
+        .action = is_announcement ? FORWARD_NOTHING : FORWARD_TO_CLIENT,
+        .destination = *client,
+        .owner = owner,
+        .datagram = bytes_view_of(packet.data + RELAY_SHIM_BYTES, shim.datagram_bytes),
+        .socket = socket,
+        .is_news = is_news,
+    };
+}
+
+/* --- What main and other workers tell --------------------------------------------------------*/
+
+enum route_result forwarder_announce(struct forwarder *f, const struct route_announcement *a,
+                                     uint64_t now_us)
+{
+    return route_table_announce(f->routes, a, now_us);
+}
+
+struct forwarder_lesson forwarder_lesson_of(const struct verdict *v, const struct net_addr *from)
+{
+    return (struct forwarder_lesson){
+        .client = v->destination,
+        .media_address = media_address_of(from, v->owner),
+        .owner = v->owner,
+    };
+}
+
+void forwarder_learn(struct forwarder *f, const struct forwarder_lesson *lesson, uint64_t now_us)
+{
+    route_table_heard(f->routes, lesson->owner.instance_id, &lesson->media_address, now_us);
+    struct flow *flow = flow_table_find(f->flows, &lesson->client, now_us);
+    (void)note_downlink(f, flow, &lesson->client, lesson->owner, now_us);
+}
+
+void forwarder_set_ring(struct forwarder *f, struct key_ring *ring)
+{
+    key_ring_destroy(f->ring);
+    f->ring = ring;
+}
+
+void forwarder_tick(struct forwarder *f, uint64_t now_us)
+{
+    flow_table_tick(f->flows, now_us);
+    route_table_tick(f->routes, now_us);
+}
+
+const struct flow_table *forwarder_flows(const struct forwarder *f)
+{
+    return f->flows;
+}
+
+const struct route_table *forwarder_routes(const struct forwarder *f)
+{
+    return f->routes;
+}

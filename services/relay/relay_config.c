@@ -1,0 +1,126 @@
+/* relay_config.c - see relay_config.h */
+#include "services/relay/relay_config.h"
+
+#include "common/runtime/yaml_reader.h"
+#include "services/relay/source_budget.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* "auto" or a number: as text, since a default of one deployment comes from the environment. */
+static void read_workers(struct yaml_reader *r, struct relay_config *c)
+{
+    char text[RELAY_TEXT_CAP];
+    yaml_reader_text(r, "workers", "auto", text, sizeof(text));
+    if (strcmp(text, "auto") == 0) {
+        c->worker_count = 0;
+        return;
+    }
+    const size_t digits = strspn(text, "0123456789");
+    const unsigned long count = digits > 0 && digits <= 3 ? strtoul(text, NULL, 10) : 0;
+    if (text[digits] != '\0' || count < 1 || count > RELAY_WORKERS_MAX) {
+        yaml_reader_fail(r, "workers", "\"%s\" is neither auto nor 1..%d", text, RELAY_WORKERS_MAX);
+    }
+    c->worker_count = (unsigned)count;
+}
+
+static bool is_listed(const struct forwarder_config *f, const struct net_addr *address)
+{
+    for (size_t i = 0; i < f->listen_count; i++) {
+        if (net_addr_equal(&f->listen[i], address)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An empty entry is skipped, so that a deployment with one address can leave the second unset. */
+static void read_listen(struct yaml_reader *r, struct forwarder_config *f)
+{
+    const size_t count = yaml_reader_count(r, "listen");
+    for (size_t i = 0; i < count; i++) {
+        char key[64];
+        char text[RELAY_TEXT_CAP];
+        struct net_addr address;
+        (void)snprintf(key, sizeof(key), "listen[%zu]", i);
+        yaml_reader_text(r, key, NULL, text, sizeof(text));
+        if (text[0] == '\0') {
+            continue;
+        }
+        if (!net_addr_parse(text, &address)) {
+            yaml_reader_fail(r, key, "\"%s\" is no ip:port", text);
+        } else if (is_listed(f, &address)) {
+            yaml_reader_fail(r, key, "%s is listed twice", text);
+        } else if (f->listen_count == FORWARDER_LISTEN_MAX) {
+            yaml_reader_fail(r, key, "more than %d addresses", FORWARDER_LISTEN_MAX);
+        } else {
+            f->listen[f->listen_count++] = address;
+        }
+    }
+    if (f->listen_count == 0) {
+        yaml_reader_fail(r, "listen", "no address to listen on");
+    }
+}
+
+static void read_internal(struct yaml_reader *r, struct forwarder_config *f)
+{
+    yaml_reader_addr(r, "internal", NULL, &f->internal);
+    if (f->internal.port == 0 || f->internal.port > UINT16_MAX - (FORWARDER_INTERNAL_PORTS - 1)) {
+        yaml_reader_fail(r, "internal", "needs a port that %d more can follow",
+                         FORWARDER_INTERNAL_PORTS - 1);
+    }
+}
+
+static void read_networks(struct yaml_reader *r, struct route_networks *networks)
+{
+    networks->count = yaml_reader_count(r, "transceiver_networks");
+    if (networks->count < 1 || networks->count > ROUTE_NETWORKS_MAX) {
+        yaml_reader_fail(r, "transceiver_networks", "1 to %d blocks, as 10.0.0.0/8",
+                         ROUTE_NETWORKS_MAX);
+        networks->count = 0;
+    }
+    for (size_t i = 0; i < networks->count; i++) {
+        char key[64];
+        (void)snprintf(key, sizeof(key), "transceiver_networks[%zu]", i);
+        yaml_reader_block(r, key, &networks->block[i]);
+    }
+}
+
+static void read_forwarder(struct yaml_reader *r, struct forwarder_config *f)
+{
+    f->cluster_id = (uint16_t)yaml_reader_u64(r, "cluster_id", 0, UINT16_MAX, 1);
+    read_listen(r, f);
+    read_internal(r, f);
+    read_networks(r, &f->transceiver_networks);
+    f->allow_private_clients = yaml_reader_bool(r, "allow_private_clients", false);
+    f->flow_cap = (size_t)yaml_reader_u64(r, "flows", FLOW_CAP_MIN, FLOW_CAP_MAX, 65536);
+    f->source_flows_per_s = (uint32_t)yaml_reader_u64(r, "new_flows_per_source.per_second", 1,
+                                                      SOURCE_BUDGET_RATE_MAX, 200);
+    f->source_flows_burst =
+        (uint32_t)yaml_reader_u64(r, "new_flows_per_source.burst", 1, SOURCE_BUDGET_BURST_MAX, 400);
+}
+
+bool relay_config_load(const char *path, struct relay_config *out, struct fault *fault)
+{
+    static const char *const level[] = {"debug", "info", "warn", "error", NULL};
+    static const char *const format[] = {"text", "json", NULL};
+    struct yaml_reader *r = yaml_reader_load(path, fault);
+    if (r == NULL) {
+        return false;
+    }
+    struct relay_config *c = out;
+    *c = (struct relay_config){0};
+    yaml_reader_text(r, "keys", NULL, c->keys_directory, sizeof(c->keys_directory));
+    read_workers(r, c);
+    read_forwarder(r, &c->forwarder);
+    c->socket_buffer_bytes =
+        (size_t)yaml_reader_size(r, "socket_buffer", 65536, 1u << 30, 4u << 20);
+    yaml_reader_text(r, "control_listen", NULL, c->control_url, sizeof(c->control_url));
+    yaml_reader_addr(r, "admin_listen", "127.0.0.1:7801", &c->admin_listen);
+    c->log_level = (enum log_level)yaml_reader_choice(r, "log.level", level, LOG_INFO);
+    c->log_format = (enum log_format)yaml_reader_choice(r, "log.format", format, LOG_TEXT);
+    c->allow_core_dumps = yaml_reader_bool(r, "debug.core_dumps", false);
+    const bool good = yaml_reader_finish(r, fault);
+    yaml_reader_destroy(r);
+    return good;
+}

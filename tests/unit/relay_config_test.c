@@ -1,0 +1,144 @@
+/* relay_config_test.c - the shipped file loads; each wrong value is one clear line */
+#include "tests/testing.h"
+
+#include "services/relay/relay_config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define SHIPPED TEST_DATA "/../config/local/relay.yaml"
+
+static bool load_text(const char *text, struct relay_config *out, struct fault *fault)
+{
+    char path[] = "/tmp/relay_config_XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    (void)close(fd);
+    const bool good = relay_config_load(path, out, fault);
+    (void)unlink(path);
+    return good;
+}
+
+static int forget_environment(void **state)
+{
+    (void)state;
+    static const char *const name[] = {"EARSHOT_KEYS", "EARSHOT_MEDIA_1", "EARSHOT_MEDIA_2",
+                                       "EARSHOT_RELAY_INTERNAL", "EARSHOT_RELAY_WORKERS"};
+    for (size_t i = 0; i < COUNT_OF(name); i++) {
+        (void)unsetenv(name[i]);
+    }
+    return 0;
+}
+
+static void assert_addr(const struct net_addr *a, const char *expected)
+{
+    char text[NET_ADDR_TEXT_CAP];
+    assert_string_equal(net_addr_format(a, text, sizeof(text)), expected);
+}
+
+static void the_shipped_file_loads_with_its_defaults(void **state)
+{
+    (void)state;
+    struct relay_config c;
+    struct fault fault = {0};
+    if (!relay_config_load(SHIPPED, &c, &fault)) {
+        fail_msg("%s", fault.text);
+    }
+    assert_int_equal(c.worker_count, 0);
+    assert_int_equal(c.forwarder.listen_count, 1);
+    assert_addr(&c.forwarder.listen[0], "127.0.0.1:3478");
+    assert_addr(&c.forwarder.internal, "127.0.0.1:3500");
+    assert_addr(&c.admin_listen, "127.0.0.1:7801");
+    assert_string_equal(c.control_url, "tcp://127.0.0.1:7102");
+    assert_string_equal(c.keys_directory, "run/keys/media");
+    assert_int_equal(c.forwarder.flow_cap, 65536);
+    assert_int_equal(c.forwarder.source_flows_per_s, 200);
+    assert_int_equal(c.forwarder.source_flows_burst, 400);
+    assert_int_equal(c.socket_buffer_bytes, 4 << 20);
+    assert_int_equal(c.forwarder.transceiver_networks.count, 2);
+    assert_true(c.forwarder.allow_private_clients);
+}
+
+static void a_second_address_comes_from_the_environment(void **state)
+{
+    (void)state;
+    struct relay_config c;
+    struct fault fault = {0};
+    (void)setenv("EARSHOT_MEDIA_1", "192.0.2.7:3478", 1);
+    (void)setenv("EARSHOT_MEDIA_2", "[2001:db8::7]:3478", 1);
+    assert_true(relay_config_load(SHIPPED, &c, &fault));
+    assert_int_equal(c.forwarder.listen_count, 2);
+    assert_addr(&c.forwarder.listen[0], "192.0.2.7:3478");
+    assert_addr(&c.forwarder.listen[1], "[2001:db8::7]:3478");
+}
+
+#define WHOLE                                                                                      \
+    "keys: k\nlisten: [\"127.0.0.1:3478\"]\ninternal: 127.0.0.1:3500\n"                            \
+    "transceiver_networks: [127.0.0.0/8]\ncontrol_listen: tcp://127.0.0.1:7102\n"
+
+static void each_wrong_value_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *what; /* part of the line */
+    } table[] = {
+        {WHOLE "workers: 0\n", "workers"},
+        {WHOLE "workers: 17\n", "workers"},
+        {WHOLE "workers: 2x\n", "workers"},
+        {WHOLE "workers: many\n", "workers"},
+        {WHOLE "flows: 15\n", "flows"},
+        {WHOLE "flows: 16777217\n", "flows"},
+        {WHOLE "new_flows_per_source: {per_second: 0}\n", "per_second"},
+        {WHOLE "colour: blue\n", "colour"},
+        {"keys: k\nlisten: [localhost:3478]\ninternal: 127.0.0.1:3500\n"
+         "transceiver_networks: [127.0.0.0/8]\ncontrol_listen: x\n",
+         "listen[0]"},
+        {"keys: k\nlisten: [\"127.0.0.1:1\", \"127.0.0.1:1\"]\ninternal: 127.0.0.1:3500\n"
+         "transceiver_networks: [127.0.0.0/8]\ncontrol_listen: x\n",
+         "listed twice"},
+        {"keys: k\nlisten: [\"\"]\ninternal: 127.0.0.1:3500\n"
+         "transceiver_networks: [127.0.0.0/8]\ncontrol_listen: x\n",
+         "no address to listen on"},
+        {"keys: k\nlisten: [\"127.0.0.1:3478\"]\ninternal: 127.0.0.1:65521\n"
+         "transceiver_networks: [127.0.0.0/8]\ncontrol_listen: x\n",
+         "internal"},
+        {"keys: k\nlisten: [\"127.0.0.1:3478\"]\ninternal: 127.0.0.1:0\n"
+         "transceiver_networks: [127.0.0.0/8]\ncontrol_listen: x\n",
+         "internal"},
+        {"keys: k\nlisten: [\"127.0.0.1:3478\"]\ninternal: 127.0.0.1:3500\n"
+         "transceiver_networks: [127.0.0.0]\ncontrol_listen: x\n",
+         "transceiver_networks[0]"},
+        {"keys: k\nlisten: [\"127.0.0.1:3478\"]\ninternal: 127.0.0.1:3500\ncontrol_listen: x\n",
+         "transceiver_networks"},
+        {"listen: [\"127.0.0.1:3478\"]\ninternal: 127.0.0.1:3500\n"
+         "transceiver_networks: [127.0.0.0/8]\ncontrol_listen: x\n",
+         "keys"},
+    };
+    struct relay_config c;
+    struct fault fault = {0};
+    if (!load_text(WHOLE, &c, &fault)) {
+        fail_msg("%s", fault.text);
+    }
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        assert_false(load_text(table[i].text, &c, &fault));
+        if (strstr(fault.text, table[i].what) == NULL) {
+            fail_msg("\"%s\" does not name %s", fault.text, table[i].what);
+        }
+    }
+    assert_true(load_text(WHOLE "workers: 16\n", &c, &fault));
+    assert_int_equal(c.worker_count, 16);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_shipped_file_loads_with_its_defaults, forget_environment),
+        cmocka_unit_test_setup_teardown(a_second_address_comes_from_the_environment,
+                                        forget_environment, forget_environment),
+        cmocka_unit_test(each_wrong_value_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
