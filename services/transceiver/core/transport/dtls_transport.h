@@ -23,26 +23,18 @@
 
 #include "common/base/bytes.h"
 #include "common/base/time_us.h"
+#include "services/transceiver/core/transport/dtls_fingerprint.h"
 #include "services/transceiver/core/transport/dtls_identity.h"
 #include "services/transceiver/core/transport/srtp_keys.h"
 
 #define DTLS_DATAGRAM_BYTES_MAX   1500 /* taken; longer ones are dropped */
 #define DTLS_MTU_BYTES            1200 /* sent */
-#define DTLS_FINGERPRINTS_MAX     4
 #define DTLS_HANDSHAKE_BYTES_MAX  16384
 #define DTLS_HANDSHAKE_TIMEOUT_US (30 * US_PER_S)
 #define DTLS_REMAKES_MAX          3
 #define DTLS_OUTGOING_BYTES_MAX   4096
-#define DTLS_CERTIFICATE_MAX      4096
 
 enum dtls_role { DTLS_ROLE_ACTIVE, DTLS_ROLE_PASSIVE }; /* TLS client, TLS server */
-
-enum dtls_hash { DTLS_HASH_SHA256, DTLS_HASH_SHA384, DTLS_HASH_SHA512 };
-
-struct dtls_fingerprint {
-    enum dtls_hash hash;
-    uint8_t digest[64]; /* 32, 48 or 64 bytes, by hash */
-};
 
 struct dtls_transport_config {
     const struct dtls_identity *identity; /* may be destroyed after create */
@@ -54,7 +46,7 @@ struct dtls_transport_config {
 
 enum dtls_failure {
     DTLS_FAILURE_FINGERPRINT, /* the certificate is not that of the SDP */
-    DTLS_FAILURE_CERTIFICATE, /* too large, or a key that is neither P-256, P-384 nor RSA 2048+ */
+    DTLS_FAILURE_CERTIFICATE, /* unsuitable: dtls_fingerprint.h */
     DTLS_FAILURE_ALERT,       /* the peer refused, and nothing else came for 3 s */
     DTLS_FAILURE_TIMEOUT,     /* DTLS_HANDSHAKE_TIMEOUT_US */
     DTLS_FAILURE_BUDGET,      /* DTLS_HANDSHAKE_BYTES_MAX */
