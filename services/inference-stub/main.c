@@ -1,5 +1,119 @@
-/* main.c - placeholder until the service is written */
-int main(void)
+/* main.c - inference-stub: a voice agent for trying and testing, without a model */
+#include "common/runtime/admin_http.h"
+#include "common/runtime/process.h"
+#include "services/inference-stub/speech.h"
+#include "services/inference-stub/stub_config.h"
+#include "services/inference-stub/stub_metrics.h"
+#include "services/inference-stub/stub_port.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define SERVICE "inference-stub"
+#define PURPOSE                                                                                    \
+    "A backend that hears and answers: it greets and says your words back.\n"                      \
+    "  --mode MODE      parrot, echo or tone, instead of the configured one"
+
+/* Takes --mode out of the arguments, which the options of every service follow. */
+static const char *take_mode_option(int *argc, char **argv)
 {
-    return 1;
+    for (int i = 1; i + 1 < *argc; i++) {
+        if (strcmp(argv[i], "--mode") == 0) {
+            const char *mode = argv[i + 1];
+            memmove(&argv[i], &argv[i + 2], (size_t)(*argc - i - 1) * sizeof(*argv));
+            *argc -= 2;
+            return mode;
+        }
+    }
+    return NULL;
+}
+
+static bool load_config(const char *path, const char *mode, struct stub_config *config,
+                        struct fault *fault)
+{
+    if (!stub_config_load(path, config, fault)) {
+        return false;
+    }
+    return mode == NULL || stub_config_mode(mode, &config->mode) ||
+           fault_set(fault, FAULT_CONFIG, "--mode %s: choose echo, tone or parrot", mode);
+}
+
+/* Only a parrot speaks; its words are made once, for the whole life of the process. */
+static bool prepare_greeting(const struct stub_config *config, struct stub_behaviour *behaviour,
+                             struct fault *fault)
+{
+    return config->mode != DIALOGUE_PARROT ||
+           speech_synthesize(config->greeting, &behaviour->greeting_16k, &behaviour->greeting_24k,
+                             fault);
+}
+
+static bool serve(const struct stub_config *config, struct stub_behaviour *behaviour, int signal_fd,
+                  struct fault *fault)
+{
+    metric_value *beat = admin_http_add_loop("stub");
+    metric_value *is_listening = admin_http_add_condition("listening");
+    metrics_add_source(stub_metrics_print, behaviour->counters);
+    if (!admin_http_start(SERVICE, &config->admin_listen, fault)) {
+        return false;
+    }
+    struct stub_port *port = NULL;
+    if (prepare_greeting(config, behaviour, fault)) {
+        port = stub_port_open(config, behaviour, signal_fd, fault);
+    }
+    if (port != NULL) {
+        metric_set(is_listening, 1);
+        stub_port_run(port, beat);
+    }
+    const bool is_good = port != NULL;
+    stub_port_close(port);
+    admin_http_stop();
+    speech_free(&behaviour->greeting_16k);
+    speech_free(&behaviour->greeting_24k);
+    return is_good;
+}
+
+static bool run(const struct stub_config *config, struct fault *fault)
+{
+    static struct stub_counters counters;
+    struct stub_behaviour behaviour = {
+        .mode = config->mode,
+        .mode_name = stub_config_mode_name(config->mode),
+        .echo_delay_us = config->echo_delay_us,
+        .tone_hz = config->tone_hz,
+        .sessions_max = config->sessions_max,
+        .counters = &counters,
+    };
+    log_open(SERVICE, config->log_level, config->log_format);
+    if (!process_harden(config->allow_core_dumps, fault)) {
+        return false;
+    }
+    const int signal_fd = process_signal_fd(fault);
+    if (signal_fd < 0) {
+        return false;
+    }
+    const bool is_good = serve(config, &behaviour, signal_fd, fault);
+    (void)close(signal_fd);
+    return is_good;
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = take_mode_option(&argc, argv);
+    const struct process_options options = process_parse_options(argc, argv, SERVICE, PURPOSE);
+    if (options.action == PROCESS_EXIT) {
+        return options.exit_status;
+    }
+    struct stub_config config;
+    struct fault fault = {0};
+    if (!load_config(options.config_path, mode, &config, &fault)) {
+        return process_fail("earshot-" SERVICE, &fault);
+    }
+    if (options.action == PROCESS_CHECK_CONFIG) {
+        return EXIT_SUCCESS;
+    }
+    if (options.action == PROCESS_HEALTH) {
+        char address[NET_ADDR_TEXT_CAP];
+        return process_health(net_addr_format(&config.admin_listen, address, sizeof(address)));
+    }
+    return run(&config, &fault) ? EXIT_SUCCESS : process_fail("earshot-" SERVICE, &fault);
 }

@@ -1,0 +1,539 @@
+/* stub_session.c - see stub_session.h */
+#include "services/inference-stub/stub_session.h"
+
+#include "common/runtime/log.h"
+#include "services/inference-stub/realtime_events.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define START_TIMEOUT_US (5 * US_PER_S)
+#define ERROR_PAUSE_US   US_PER_S
+#define AUDIO_BYTES_MAX  (PCM_RATE_HZ_MAX / 1000 * DIALOGUE_CHUNK_MS * 2)
+#define TEXT_BYTES_MAX   1024
+
+enum session_state {
+    SESSION_STARTING, /* SESSION_START is not complete */
+    SESSION_RUNNING,
+    SESSION_REJECTED, /* SESSION_REJECT waits to be taken */
+    SESSION_ENDING,   /* SESSION_ENDED waits to be taken */
+    SESSION_OVER
+};
+
+/* A message put together from chunks. */
+struct message {
+    uint8_t *bytes;
+    size_t len;
+    size_t cap;
+};
+
+struct stub_session {
+    struct stub_behaviour *behaviour;
+    uint32_t handle;
+    enum session_state state;
+    uint64_t start_deadline_us;
+    struct message message;
+    uint8_t rate_khz;
+    bool has_events;
+    struct dialogue *dialogue; /* while RUNNING */
+    bool accept_waits;
+    struct backend_reject reject;
+    bool retry_elsewhere;
+    struct backend_error error;
+    bool error_waits;
+    uint64_t error_allowed_us;
+    struct bytes_view reply[SESSION_REPLIES_MAX]; /* malloc'ed */
+    size_t reply_first;
+    size_t reply_count;
+    uint64_t events_answered;
+    uint8_t payload[AUDIO_BYTES_MAX]; /* of the frame taken last */
+};
+
+static_assert(TEXT_BYTES_MAX <= AUDIO_BYTES_MAX && REALTIME_EVENT_BYTES_MAX <= AUDIO_BYTES_MAX,
+              "every payload of a session fits its buffer");
+
+struct stub_session *stub_session_create(struct stub_behaviour *behaviour, uint32_t handle,
+                                         uint64_t now_us)
+{
+    struct stub_session *s = calloc(1, sizeof(*s));
+    if (s != NULL) {
+        s->behaviour = behaviour;
+        s->handle = handle;
+        s->start_deadline_us = now_us + START_TIMEOUT_US;
+    }
+    return s;
+}
+
+static void drop_message(struct stub_session *s)
+{
+    free(s->message.bytes);
+    s->message = (struct message){0};
+}
+
+/* Nothing of a session that no longer runs is sent but its last word. */
+static void stop_running(struct stub_session *s)
+{
+    if (s->dialogue != NULL) {
+        struct stub_counters *c = s->behaviour->counters;
+        metric_set(&c->sessions_open, metric_get(&c->sessions_open) - 1);
+    }
+    dialogue_destroy(s->dialogue);
+    s->dialogue = NULL;
+    s->accept_waits = false;
+    s->error_waits = false;
+    for (; s->reply_count > 0; s->reply_count--) {
+        free((void *)s->reply[s->reply_first].data);
+        s->reply_first = (s->reply_first + 1) % SESSION_REPLIES_MAX;
+    }
+    drop_message(s);
+}
+
+void stub_session_destroy(struct stub_session *s)
+{
+    if (s != NULL) {
+        stop_running(s);
+        free(s);
+    }
+}
+
+/* --- errors and ends -------------------------------------------------------------------------- */
+
+static void report(struct stub_session *s, const struct backend_frame *frame, const char *code,
+                   const char *message, uint64_t now_us)
+{
+    if (s->error_waits || now_us < s->error_allowed_us) {
+        return;
+    }
+    s->error_allowed_us = now_us + ERROR_PAUSE_US;
+    s->error_waits = true;
+    s->error = (struct backend_error){.type = frame->type, .sequence = frame->sequence};
+    (void)snprintf(s->error.code, sizeof(s->error.code), "%s", code);
+    (void)snprintf(s->error.message, sizeof(s->error.message), "%s", message);
+}
+
+static void reject(struct stub_session *s, enum stub_session_outcome outcome, const char *code,
+                   const char *message)
+{
+    metric_add(&s->behaviour->counters->sessions[outcome], 1);
+    stop_running(s);
+    s->state = SESSION_REJECTED;
+    s->retry_elsewhere = outcome == STUB_SESSION_FULL || outcome == STUB_SESSION_DRAINING;
+    (void)snprintf(s->reject.code, sizeof(s->reject.code), "%s", code);
+    (void)snprintf(s->reject.message, sizeof(s->reject.message), "%s", message);
+    log_info("session.rejected session=%u code=%s", s->handle, code);
+}
+
+static bool session_end(struct stub_session *s, const struct backend_frame *frame)
+{
+    struct backend_end end;
+    char reason[LOG_ESCAPED_CAP];
+    if (!backend_end_decode(frame->payload, &end)) {
+        return false;
+    }
+    stop_running(s);
+    s->state = SESSION_ENDING;
+    log_info("session.ended session=%u reason=%s", s->handle,
+             log_escape(bytes_view_of_text(end.reason), reason, sizeof(reason)));
+    return true;
+}
+
+/* --- messages in chunks ----------------------------------------------------------------------- */
+
+/* False when the message is longer than the protocol allows, or there is no memory for it. */
+static bool append_chunk(struct message *m, struct bytes_view chunk)
+{
+    if (chunk.len > BACKEND_MESSAGE_BYTES_MAX - m->len) {
+        return false;
+    }
+    if (chunk.len > m->cap - m->len) {
+        const size_t cap = m->len + chunk.len;
+        uint8_t *bytes = realloc(m->bytes, cap);
+        if (bytes == NULL) {
+            return false;
+        }
+        m->bytes = bytes;
+        m->cap = cap;
+    }
+    if (chunk.len > 0) {
+        memcpy(m->bytes + m->len, chunk.data, chunk.len);
+    }
+    m->len += chunk.len;
+    return true;
+}
+
+/* --- start ------------------------------------------------------------------------------------ */
+
+static bool offers(const struct backend_format *list, size_t count, uint8_t rate_khz)
+{
+    const struct backend_format wanted = {BACKEND_CODEC_PCM16, rate_khz};
+    for (size_t i = 0; i < count; i++) {
+        if (backend_format_equal(list[i], wanted)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool offers_both_ways(const struct backend_start_request *r, uint8_t rate_khz)
+{
+    return offers(r->in, r->in_count, rate_khz) && offers(r->out, r->out_count, rate_khz);
+}
+
+/* Both directions at one rate, so that nothing here is resampled. A parrot takes the rate of its
+ * own voice where it can, the other modes what the transceiver likes best. 0 = none in common. */
+static uint8_t choose_rate_khz(enum dialogue_mode mode, const struct backend_start_request *r)
+{
+    if (mode == DIALOGUE_PARROT && offers_both_ways(r, 16)) {
+        return 16;
+    }
+    for (size_t i = 0; i < r->in_count; i++) {
+        const uint8_t rate_khz = r->in[i].rate_khz;
+        if ((rate_khz == 16 || rate_khz == 24) && offers_both_ways(r, rate_khz)) {
+            return rate_khz;
+        }
+    }
+    return 0;
+}
+
+static void run(struct stub_session *s, const struct backend_start_request *r)
+{
+    const struct stub_behaviour *b = s->behaviour;
+    const struct dialogue_config config = {
+        .mode = b->mode,
+        .rate_hz = s->rate_khz * 1000u,
+        .echo_delay_us = b->echo_delay_us,
+        .tone_hz = b->tone_hz,
+        .greeting = s->rate_khz == 16 ? b->greeting_16k : b->greeting_24k,
+        .credit_us = r->credit_us,
+        .counters = b->counters,
+    };
+    s->dialogue = dialogue_create(&config);
+    if (s->dialogue == NULL) {
+        reject(s, STUB_SESSION_FULL, "overload", "out of memory");
+        return;
+    }
+    s->state = SESSION_RUNNING;
+    s->has_events = r->has_events;
+    s->accept_waits = true;
+    metric_add(&b->counters->sessions_open, 1);
+    metric_add(&b->counters->sessions[STUB_SESSION_ACCEPTED], 1);
+    char call[LOG_ESCAPED_CAP];
+    log_info("session.started session=%u call=%s mode=%s rate_khz=%u", s->handle,
+             log_escape(bytes_view_of_text(r->call_id), call, sizeof(call)), b->mode_name,
+             s->rate_khz);
+}
+
+static bool session_start(struct stub_session *s, const struct backend_frame *frame)
+{
+    if (!append_chunk(&s->message, frame->payload)) {
+        return false;
+    }
+    if ((frame->flags & BACKEND_FLAG_LAST) == 0) {
+        return true;
+    }
+    struct backend_start_request request;
+    const bool is_good =
+        backend_start_decode(bytes_view_of(s->message.bytes, s->message.len), &request);
+    drop_message(s);
+    if (!is_good) {
+        return false;
+    }
+    s->start_deadline_us = TIME_NEVER;
+    s->rate_khz = choose_rate_khz(s->behaviour->mode, &request);
+    if (s->behaviour->is_draining) {
+        reject(s, STUB_SESSION_DRAINING, "overload", "this backend is going away");
+    } else if (metric_get(&s->behaviour->counters->sessions_open) >= s->behaviour->sessions_max) {
+        reject(s, STUB_SESSION_FULL, "overload", "sessions_max is reached");
+    } else if (s->rate_khz == 0) {
+        reject(s, STUB_SESSION_NO_FORMAT, "codec",
+               "neither pcm16/16000 nor pcm16/24000 is offered both ways");
+    } else {
+        run(s, &request);
+    }
+    return true;
+}
+
+/* --- a running session ------------------------------------------------------------------------ */
+
+/* A frame without samples is as long as its header says. */
+static void silence_in(struct stub_session *s, const struct backend_frame *frame, uint64_t now_us)
+{
+    static const int16_t zeros[PCM_RATE_HZ_MAX / 400];
+    const struct pcm_view step = {zeros, s->rate_khz * 1000u / 400};
+    unsigned flags = frame->flags;
+    for (unsigned i = 0; i < frame->duration_2500us; i++) {
+        dialogue_audio_in(s->dialogue, step, flags, now_us);
+        flags &= ~(unsigned)BACKEND_AUDIO_DISCONTINUITY;
+    }
+}
+
+static void samples_in(struct stub_session *s, const struct backend_frame *frame, uint64_t now_us)
+{
+    int16_t samples[PCM_RATE_HZ_MAX / 50];
+    struct byte_reader r;
+    byte_reader_init(&r, frame->payload);
+    unsigned flags = frame->flags;
+    while (byte_reader_left(&r) > 0) {
+        size_t count = 0;
+        while (count < COUNT_OF(samples) && byte_reader_left(&r) > 0) {
+            samples[count++] = (int16_t)byte_reader_u16_le(&r);
+        }
+        dialogue_audio_in(s->dialogue, (struct pcm_view){samples, count}, flags, now_us);
+        flags &= ~(unsigned)BACKEND_AUDIO_DISCONTINUITY;
+    }
+}
+
+static bool audio_in(struct stub_session *s, const struct backend_frame *frame, uint64_t now_us)
+{
+    if ((frame->flags & BACKEND_AUDIO_SILENCE) != 0) {
+        silence_in(s, frame, now_us);
+        return true;
+    }
+    if (frame->codec != BACKEND_CODEC_PCM16 || frame->rate_khz != s->rate_khz ||
+        frame->channels != 1) {
+        report(s, frame, "codec", "audio in another format than was accepted", now_us);
+        return true;
+    }
+    if (frame->payload.len % 2 != 0) {
+        return false;
+    }
+    samples_in(s, frame, now_us);
+    return true;
+}
+
+static bool credit(struct stub_session *s, const struct backend_frame *frame)
+{
+    struct byte_reader r;
+    byte_reader_init(&r, frame->payload);
+    const uint64_t limit_us = byte_reader_u64_le(&r);
+    if (r.failed || byte_reader_left(&r) > 0) {
+        return false;
+    }
+    dialogue_credit(s->dialogue, limit_us);
+    return true;
+}
+
+static bool playback(struct stub_session *s, const struct backend_frame *frame)
+{
+    struct backend_playback p;
+    if (!backend_playback_decode(frame->payload, &p)) {
+        return false;
+    }
+    dialogue_playback(s->dialogue, &p);
+    return true;
+}
+
+static void answer_event(struct stub_session *s)
+{
+    struct stub_counters *counters = s->behaviour->counters;
+    char text[REALTIME_EVENT_BYTES_MAX];
+    const size_t len =
+        s->reply_count == SESSION_REPLIES_MAX
+            ? 0
+            : realtime_events_refuse(bytes_view_of(s->message.bytes, s->message.len),
+                                     s->behaviour->mode_name, s->events_answered + 1, text);
+    uint8_t *reply = len == 0 ? NULL : malloc(len);
+    if (reply == NULL) {
+        metric_add(&counters->events_dropped, 1);
+        return;
+    }
+    memcpy(reply, text, len);
+    s->reply[(s->reply_first + s->reply_count++) % SESSION_REPLIES_MAX] = bytes_view_of(reply, len);
+    s->events_answered++;
+    metric_add(&counters->events_answered, 1);
+}
+
+static bool event(struct stub_session *s, const struct backend_frame *frame)
+{
+    if (!append_chunk(&s->message, frame->payload)) {
+        return false;
+    }
+    if ((frame->flags & BACKEND_FLAG_LAST) != 0) {
+        if (s->has_events) {
+            answer_event(s);
+        }
+        drop_message(s);
+    }
+    return true;
+}
+
+static bool running_input(struct stub_session *s, const struct backend_frame *frame,
+                          uint64_t now_us)
+{
+    switch (frame->type) {
+    case BACKEND_SESSION_START:
+    case BACKEND_SESSION_RESUME:
+        return false; /* a handle that is in use */
+    case BACKEND_SESSION_END:
+        return session_end(s, frame);
+    case BACKEND_CONNECTED:
+        dialogue_connected(s->dialogue);
+        return true;
+    case BACKEND_AUDIO_IN:
+        return audio_in(s, frame, now_us);
+    case BACKEND_CREDIT:
+        return credit(s, frame);
+    case BACKEND_PLAYBACK:
+        return playback(s, frame);
+    case BACKEND_EVENT:
+        return event(s, frame);
+    case BACKEND_FLUSHED:
+    case BACKEND_SPEECH:
+    case BACKEND_DTMF:
+    case BACKEND_CHANNEL_DATA:
+    case BACKEND_SIDEBAND:
+    case BACKEND_NET_STATS:
+        return true; /* of no use to a dialogue in these modes */
+    case BACKEND_ERROR:
+        metric_add(&s->behaviour->counters->errors_heard, 1);
+        return true;
+    default:
+        if (frame->type < BACKEND_FRAME_TYPE_OPTIONAL_FROM) {
+            report(s, frame, "unsupported", "a type that this backend does not take", now_us);
+        }
+        return true;
+    }
+}
+
+bool stub_session_input(struct stub_session *s, const struct backend_frame *frame, uint64_t now_us)
+{
+    switch (s->state) {
+    case SESSION_STARTING:
+        switch (frame->type) {
+        case BACKEND_SESSION_START:
+            return session_start(s, frame);
+        case BACKEND_SESSION_RESUME:
+            reject(s, STUB_SESSION_NO_RESUME, "no_session", "sessions are not resumed here");
+            return true;
+        case BACKEND_SESSION_END:
+            return session_end(s, frame);
+        default:
+            return false;
+        }
+    case SESSION_RUNNING:
+        return running_input(s, frame, now_us);
+    case SESSION_REJECTED:
+    case SESSION_ENDING:
+    case SESSION_OVER:
+        break;
+    }
+    return true; /* sent before the other end knew */
+}
+
+void stub_session_tick(struct stub_session *s, uint64_t now_us)
+{
+    if (s->state == SESSION_STARTING && now_us >= s->start_deadline_us) {
+        reject(s, STUB_SESSION_TIMEOUT, "timeout", "SESSION_START was not completed");
+    }
+    if (s->dialogue != NULL) {
+        dialogue_tick(s->dialogue, now_us);
+    }
+}
+
+bool stub_session_is_over(const struct stub_session *s)
+{
+    return s->state == SESSION_OVER;
+}
+
+/* --- output ----------------------------------------------------------------------------------- */
+
+static bool take_urgent(struct stub_session *s, struct backend_frame *out)
+{
+    if (s->dialogue != NULL && dialogue_take_flush(s->dialogue, &out->utterance)) {
+        out->type = BACKEND_FLUSH;
+        return true;
+    }
+    if (!s->error_waits) {
+        return false;
+    }
+    s->error_waits = false;
+    metric_add(&s->behaviour->counters->errors_sent, 1);
+    out->type = BACKEND_ERROR;
+    out->payload.len = backend_error_encode(&s->error, (char *)s->payload, TEXT_BYTES_MAX);
+    return true;
+}
+
+static bool take_control(struct stub_session *s, struct backend_frame *out)
+{
+    char *text = (char *)s->payload;
+    if (s->accept_waits) {
+        const struct backend_format format = {BACKEND_CODEC_PCM16, s->rate_khz};
+        const struct backend_accept accept = {format, format, .prebuffer_ms = 20,
+                                              .progress_ms = 200};
+        s->accept_waits = false;
+        out->type = BACKEND_SESSION_ACCEPT;
+        out->payload.len = backend_accept_encode(&accept, text, TEXT_BYTES_MAX);
+        return true;
+    }
+    if (s->state == SESSION_REJECTED) {
+        out->type = BACKEND_SESSION_REJECT;
+        out->payload.len =
+            backend_reject_encode(&s->reject, s->retry_elsewhere, text, TEXT_BYTES_MAX);
+        s->state = SESSION_OVER;
+        return true;
+    }
+    if (s->state == SESSION_ENDING) {
+        out->type = BACKEND_SESSION_ENDED;
+        out->payload.len = backend_end_encode("asked", text, TEXT_BYTES_MAX);
+        s->state = SESSION_OVER;
+        return true;
+    }
+    return false;
+}
+
+static bool take_audio(struct stub_session *s, struct backend_frame *out)
+{
+    struct dialogue_audio audio;
+    if (s->dialogue == NULL || !dialogue_take_audio(s->dialogue, &audio)) {
+        return false;
+    }
+    struct byte_writer w;
+    byte_writer_init(&w, s->payload, sizeof(s->payload));
+    for (size_t i = 0; i < audio.pcm.count; i++) {
+        byte_writer_u16_le(&w, (uint16_t)audio.pcm.samples[i]);
+    }
+    assert(!w.failed);
+    out->type = BACKEND_AUDIO_OUT;
+    out->flags = audio.is_last ? BACKEND_FLAG_LAST : 0;
+    out->utterance = audio.utterance;
+    out->codec = BACKEND_CODEC_PCM16;
+    out->rate_khz = s->rate_khz;
+    out->channels = 1;
+    out->payload.len = w.len;
+    return true;
+}
+
+static bool take_event(struct stub_session *s, struct backend_frame *out)
+{
+    if (s->reply_count == 0) {
+        return false;
+    }
+    const struct bytes_view reply = s->reply[s->reply_first];
+    memcpy(s->payload, reply.data, reply.len);
+    free((void *)reply.data);
+    s->reply_first = (s->reply_first + 1) % SESSION_REPLIES_MAX;
+    s->reply_count--;
+    out->type = BACKEND_EVENT;
+    out->flags = BACKEND_FLAG_LAST;
+    out->payload.len = reply.len;
+    return true;
+}
+
+bool stub_session_take(struct stub_session *s, enum frame_class wanted, struct backend_frame *out)
+{
+    *out = (struct backend_frame){.session = s->handle, .payload.data = s->payload};
+    switch (wanted) {
+    case FRAME_URGENT:
+        return take_urgent(s, out);
+    case FRAME_CONTROL:
+        return take_control(s, out);
+    case FRAME_AUDIO:
+        return take_audio(s, out);
+    case FRAME_EVENT:
+        return take_event(s, out);
+    case FRAME_CLASSES:
+        break;
+    }
+    return false;
+}

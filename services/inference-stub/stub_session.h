@@ -1,0 +1,58 @@
+/*
+ * stub_session.h - one call on a connection: frames in, frames out
+ *
+ * Takes:   the frames of one handle, in order (stub_link.h checks sequences).
+ * Gives:   frames by class; stub_link.h numbers and writes them.
+ * Owns:    its dialogue, a message that comes in chunks (at most BACKEND_MESSAGE_BYTES_MAX), and
+ *          SESSION_REPLIES_MAX answers to events; more events than that go unanswered and are
+ *          counted.
+ * Fails:   input says false for a frame that breaks the protocol: the connection ends. Errors of
+ *          the session itself become ERROR frames, at most one a second.
+ */
+#ifndef EARSHOT_STUB_SESSION_H
+#define EARSHOT_STUB_SESSION_H
+
+#include "common/backend_link/backend_payload.h"
+#include "services/inference-stub/dialogue.h"
+
+#define SESSION_REPLIES_MAX 8
+
+/* What is the same for all sessions of the process. Outlives them; one thread. */
+struct stub_behaviour {
+    enum dialogue_mode mode;
+    const char *mode_name;
+    uint64_t echo_delay_us;
+    uint32_t tone_hz;
+    struct pcm_view greeting_16k; /* the same words at the two rates */
+    struct pcm_view greeting_24k;
+    uint32_t sessions_max; /* of the process */
+    bool is_draining;      /* no new session */
+    struct stub_counters *counters;
+};
+
+/* The order in which a connection writes what waits. */
+enum frame_class {
+    FRAME_URGENT,  /* FLUSH, ERROR */
+    FRAME_CONTROL, /* SESSION_ACCEPT, SESSION_REJECT, SESSION_ENDED */
+    FRAME_AUDIO,
+    FRAME_EVENT,
+    FRAME_CLASSES
+};
+
+struct stub_session;
+
+/* NULL when there is no memory. */
+struct stub_session *stub_session_create(struct stub_behaviour *behaviour, uint32_t handle,
+                                         uint64_t now_us);
+void stub_session_destroy(struct stub_session *s);
+
+MUST_USE bool stub_session_input(struct stub_session *s, const struct backend_frame *frame,
+                                 uint64_t now_us);
+void stub_session_tick(struct stub_session *s, uint64_t now_us);
+/* The next frame of that class, but for its sequence. payload is borrowed until the next call. */
+MUST_USE bool stub_session_take(struct stub_session *s, enum frame_class wanted,
+                                struct backend_frame *out);
+/* Its last frame was taken; the handle is free. */
+bool stub_session_is_over(const struct stub_session *s);
+
+#endif
