@@ -2,8 +2,8 @@
 #include "tests/testing.h"
 
 #include "common/runtime/process.h"
+#include "tests/capture.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,33 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the last captured call printed, on both streams. */
-static char printed[8192];
-
-static void capture_begin(int saved[2], int *end)
-{
-    int ends[2];
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    (void)fflush(stdout);
-    saved[0] = dup(STDOUT_FILENO);
-    saved[1] = dup(STDERR_FILENO);
-    (void)dup2(ends[1], STDOUT_FILENO);
-    (void)dup2(ends[1], STDERR_FILENO);
-    (void)close(ends[1]);
-    *end = ends[0];
-}
-
-static void capture_end(const int saved[2], int end)
-{
-    (void)fflush(stdout);
-    (void)dup2(saved[0], STDOUT_FILENO);
-    (void)dup2(saved[1], STDERR_FILENO);
-    (void)close(saved[0]);
-    (void)close(saved[1]);
-    const ssize_t len = read(end, printed, sizeof(printed) - 1);
-    printed[len > 0 ? len : 0] = '\0';
-    (void)close(end);
-}
+static struct capture printed; /* by the last call below */
 
 static struct process_options parse(const char *a, const char *b, const char *c)
 {
@@ -49,12 +23,10 @@ static struct process_options parse(const char *a, const char *b, const char *c)
     while (argc < 4 && argv[argc] != NULL) {
         argc++;
     }
-    int saved[2];
-    int end = -1;
-    capture_begin(saved, &end);
+    capture_begin(&printed);
     const struct process_options options =
         process_parse_options(argc, argv, "relay", "Forwards media.");
-    capture_end(saved, end);
+    capture_end(&printed);
     return options;
 }
 
@@ -88,10 +60,10 @@ static void options_choose_what_to_do(void **state)
         assert_int_equal(options.action, table[i].action);
         assert_int_equal(options.exit_status, table[i].exit_status);
         if (options.action == PROCESS_EXIT) {
-            assert_true(printed[0] != '\0');
+            assert_true(printed.text[0] != '\0');
         } else {
             assert_string_equal(options.config_path, table[i].config_path);
-            assert_string_equal(printed, "");
+            assert_string_equal(printed.text, "");
         }
     }
 }
@@ -104,13 +76,13 @@ static void help_and_usage_say_how_to_go_on(void **state)
         "usage: earshot-relay", "Forwards media.", "--config FILE", "/etc/earshot/relay.yaml",
         "--check-config",       "--health",        "--version",     "SIGTERM"};
     for (size_t i = 0; i < COUNT_OF(word); i++) {
-        assert_non_null(strstr(printed, word[i]));
+        assert_non_null(strstr(printed.text, word[i]));
     }
     (void)parse("--version", NULL, NULL);
-    assert_string_equal(printed, "earshot-relay " EARSHOT_VERSION "\n");
+    assert_string_equal(printed.text, "earshot-relay " EARSHOT_VERSION "\n");
     (void)parse("--wrong", NULL, NULL);
-    assert_non_null(strstr(printed, "--wrong"));
-    assert_non_null(strstr(printed, "try: earshot-relay --help\n"));
+    assert_non_null(strstr(printed.text, "--wrong"));
+    assert_non_null(strstr(printed.text, "try: earshot-relay --help\n"));
 }
 
 static void a_path_that_would_be_cut_is_refused(void **state)
@@ -200,13 +172,11 @@ static void health_without_an_answer_is_a_fault(void **state)
         {"localhost:1", "health: localhost:1 is not ip:port\n"},
     };
     for (size_t i = 0; i < COUNT_OF(table); i++) {
-        int saved[2];
-        int end = -1;
-        capture_begin(saved, &end);
+        capture_begin(&printed);
         const int exit_status = process_health(table[i].address);
-        capture_end(saved, end);
+        capture_end(&printed);
         assert_int_equal(exit_status, 1);
-        assert_string_equal(printed, table[i].says);
+        assert_string_equal(printed.text, table[i].says);
     }
 }
 
@@ -215,13 +185,11 @@ static void a_fault_is_one_line_that_names_the_service(void **state)
     (void)state;
     struct fault fault = {0};
     (void)fault_set(&fault, FAULT_SYSTEM, "bind udp 0.0.0.0:%d: in use", 3478);
-    int saved[2];
-    int end = -1;
-    capture_begin(saved, &end);
+    capture_begin(&printed);
     const int exit_status = process_fail("relay", &fault);
-    capture_end(saved, end);
+    capture_end(&printed);
     assert_int_equal(exit_status, 1);
-    assert_string_equal(printed, "relay: bind udp 0.0.0.0:3478: in use\n");
+    assert_string_equal(printed.text, "relay: bind udp 0.0.0.0:3478: in use\n");
 }
 
 int main(void)

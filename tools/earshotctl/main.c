@@ -1,5 +1,7 @@
-/* main.c - placeholder until the service is written */
-int main(void)
+/* main.c - earshotctl, the operator's command line */
+#include "tools/earshotctl/command.h"
+
+int main(int argc, char **argv)
 {
-    return 1;
+    return command_run(argc, argv);
 }
