@@ -8,7 +8,7 @@
 #define EXTENDED   (UINT64_C(1) << 32)
 #define START_US   (100 * US_PER_S)
 #define SLOT_US    (20 * US_PER_MS)
-#define SLOT_UNITS RTP_CLOCK_SLOT_UNIT
+#define SLOT_UNITS RTP_CLOCK_SLOT_UNITS
 
 static int setup(void **state)
 {

@@ -3,15 +3,17 @@
  *
  * Takes:   PCM16 of utterances in any pieces, as fast as the backend pushes; ids that rise.
  * Gives:   one frame of 20 ms per take, to the sample; started, underrun and done of each
- * utterance; the credit limit. done comes exactly once for each utterance that had an accepted
- * piece, in the order of ids, whatever happens. Owns:    a ring of window_us of samples and a table
- * of PLAYOUT_QUEUE_UTTERANCES_MAX; no heap after create. Units:   *_us of media time, from samples,
- * rounded down. Rule:    sound never ends in a step: after the last sample of the model the level
- * falls to zero in 5 ms, and one frame more carries what the encoder still holds. Full:    what
- * passes the credit is dropped and not counted. A new utterance beyond the table is refused: poll
- * events after each change, and only a backend that queues 64 gets there. Source:  backend
- * protocol, sections 3 and 4. Not here: encoding (voice_encoder.h), the 20 ms clock (session.c),
- * PAUSE and RESUME.
+ *          utterance; the credit limit. done comes exactly once for each utterance that had an
+ *          accepted piece, in the order of ids, whatever happens.
+ * Owns:    a ring of window_us of samples, touched only as deep as was ever queued, and a table of
+ *          PLAYOUT_QUEUE_UTTERANCES_MAX; no heap after create.
+ * Units:   *_us of media time, from samples, rounded down.
+ * Rule:    sound never ends in a step: after the last sample of the model the level falls to zero
+ *          in 5 ms, and one frame more carries what the encoder still holds.
+ * Full:    what passes the credit is dropped and not counted. An utterance beyond the table is
+ *          dropped: poll events after each change, and only a backend that queues 64 gets there.
+ * Source:  the backend protocol: credit, utterances, flush.
+ * Not here: encoding (voice_encoder.h), the 20 ms clock (session.c), PAUSE and RESUME.
  */
 #ifndef EARSHOT_PLAYOUT_QUEUE_H
 #define EARSHOT_PLAYOUT_QUEUE_H
@@ -43,16 +45,17 @@ void playout_queue_destroy(struct playout_queue *q);
 
 enum playout_put_result {
     PLAYOUT_PUT_OK,
-    PLAYOUT_PUT_STALE,  /* dropped: the utterance is done, flushed, complete, or not the newest */
-    PLAYOUT_PUT_CREDIT, /* what passed the credit was dropped */
-    PLAYOUT_PUT_ODD_BYTES, /* nothing taken: half a sample */
-    PLAYOUT_PUT_FULL       /* nothing taken: too many utterances */
+    PLAYOUT_PUT_STALE,    /* dropped: the utterance is done, flushed, complete, or not the newest */
+    PLAYOUT_PUT_CREDIT,   /* what passed the credit was dropped, and only that */
+    PLAYOUT_PUT_FULL,     /* dropped: too many utterances */
+    PLAYOUT_PUT_ODD_BYTES /* refused: half a sample */
 };
 
 /* pcm: 16-bit little-endian, may be empty. is_last completes the utterance. A higher id than any
- * before begins an utterance, and completes the one before it. */
+ * before begins an utterance, and completes the one before it. What is dropped for its id counts
+ * against the credit as what is kept. */
 enum playout_put_result playout_queue_put(struct playout_queue *q, uint32_t utterance,
-                                          struct bytes_view pcm, bool is_last, uint64_t now_us);
+                                          struct bytes_view pcm, bool is_last);
 
 enum playout_slot {
     PLAYOUT_SLOT_SILENCE, /* nothing to encode: send the silence packet */
@@ -103,8 +106,7 @@ struct playout_event {
 
 MUST_USE bool playout_queue_poll_event(struct playout_queue *q, struct playout_event *out);
 
-/* How much of an utterance the listener has heard: what left, less its way and the client's buffer.
- */
+/* How much of an utterance was heard: what left, less its way and the client's buffer. */
 uint64_t playout_queue_heard_us(uint64_t sent_us, uint64_t rtt_us);
 
 struct playout_stats {

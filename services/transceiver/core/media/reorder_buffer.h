@@ -3,16 +3,17 @@
  *
  * Takes:   packets in the order of arrival, numbered without wraps.
  * Gives:   slots in the order of the sequence, each number once: the packet, or what stands for it.
- *          What is in order leaves at once: there is no playout delay. At a gap it waits until K
- * newer packets are here or window_us is over. K is 1, and 2 for 10 s after reordering was seen.
+ *          What is in order leaves at once, there is no playout delay. A gap waits until K newer
+ *          packets are here or window_us is over: K is 1, and 2 for 10 s after the network was seen
+ *          to reorder; the window follows how late packets come.
  * Owns:    copies of the held payloads: REORDER_BUFFER_HELD_MAX of VOICE_PACKET_BYTES_MAX; no heap
  *          after create. Poll until false after every insert, and hardly one is ever held.
  * Units:   timestamp, duration: 48 kHz.
  * Rule:    a gap in the sequence is loss; a jump of the timestamp in an unbroken sequence is
- * silence, and never concealed. Nothing is closed up: timestamp says where each slot belongs. Full:
- * the newest is refused and counted. A packet REORDER_BUFFER_SPAN or more ahead gives up all before
- * it. Source:  docs/architecture.md, reorder window. Not here: decoding (voice_decoder.h), wrap and
- * jump (core/rtp/rtp_receiver.h).
+ *          silence, and never concealed. Nothing is closed up: each slot says where it belongs.
+ * Full:    the newest is refused and counted. A hole of REORDER_BUFFER_SPAN is passed in one step,
+ *          without concealment.
+ * Not here: decoding (voice_decoder.h), wraps and jumps (core/rtp/rtp_receiver.h).
  */
 #ifndef EARSHOT_REORDER_BUFFER_H
 #define EARSHOT_REORDER_BUFFER_H
@@ -52,7 +53,7 @@ struct reorder_packet {
 
 enum reorder_result {
     REORDER_STORED,
-    REORDER_DUPLICATE, /* it is held, or was delivered */
+    REORDER_DUPLICATE, /* it is held, was delivered, or is too old to tell */
     REORDER_LATE,      /* it was given up before it came */
     REORDER_TOO_LARGE, /* payload > VOICE_PACKET_BYTES_MAX */
     REORDER_FULL

@@ -4,10 +4,10 @@
  * Takes:   payloads in order, each once; authenticated, but not believed.
  * Gives:   mono 16-bit samples at rate_hz (a stereo packet is mixed down).
  * Owns:    the decoder's state, some 18 KB; no heap after create.
- * Rule:    more than 1.5 times real time of media is refused, with 10 s in hand because a stall
- * ends in a burst: a packet of 120 ms costs a hundred times what its bytes suggest. Fails:   with a
- * reason and no samples; the decoder stays usable. Not here: order, and which slots are missing
- * (reorder_buffer.h).
+ * Rule:    media beyond 1.5 times real time is refused, with 10 s in hand since a stall ends in a
+ *          burst: one packet may hold 120 ms, so the rate of packets does not bound the work.
+ * Fails:   with a reason and no samples; the decoder stays usable.
+ * Not here: order, and which slots are missing (reorder_buffer.h).
  */
 #ifndef EARSHOT_VOICE_DECODER_H
 #define EARSHOT_VOICE_DECODER_H

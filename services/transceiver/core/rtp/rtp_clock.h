@@ -9,10 +9,10 @@
 
 #include <stdint.h>
 
-#define RTP_CLOCK_HZ        48000
-#define RTP_CLOCK_SLOT_UNIT 960 /* 20 ms */
+#define RTP_CLOCK_HZ         48000
+#define RTP_CLOCK_SLOT_UNITS 960 /* 20 ms */
 
-/* 48 units are exactly 1,000 us; both round down. Good for 2^53 and more: no overflow in a life. */
+/* 48 units are exactly 1,000 us; both round down, and hold beyond 2^56 of either. */
 static inline uint64_t rtp_clock_to_us(uint64_t units)
 {
     return units * 125 / 6;

@@ -4,13 +4,13 @@
  * Takes:   every packet that SRTP let through for the call's audio, in the order of arrival.
  * Gives:   sequence and timestamp without wraps, the capture time of a timestamp, and the report
  *          block for the peer.
- * Owns:    the numbering of one SSRC at a time. Another SSRC replaces it (replaceTrack, a sender
- * that restarts); the replaced one is dropped as long as the new one is alive. Units:   timestamp,
- * jitter: 48 kHz. Extended values begin at 2^32 + the value of the wire, so that their low 32 bits
- * are RFC 3550's and a packet before the first one has a number too. Rule:    A packet whose SRTP
- * tag is right needs no probation (A.1 asks for two in a row): the first words of a call are in the
- * first packet. A jump of the numbering does need them. Not here: order and loss concealment
- * (core/media/reorder_buffer.h), round-trip time (rtp_sender.h).
+ * Owns:    the numbering of one SSRC at a time. Another one replaces it (replaceTrack, a sender
+ *          that restarts); the old one is dropped as long as the new one is alive.
+ * Units:   timestamp, jitter: 48 kHz. Extended values begin at 2^32 + the value of the wire: their
+ *          low 32 bits are RFC 3550's, and a packet before the first one has a number too.
+ * Rule:    no probation (A.1 asks for two packets in a row): SRTP has authenticated the packet, and
+ *          the first words of a call are in the first one. A jump of the numbering needs two.
+ * Not here: order and concealment (core/media/reorder_buffer.h), round trip (rtp_sender.h).
  */
 #ifndef EARSHOT_RTP_RECEIVER_H
 #define EARSHOT_RTP_RECEIVER_H

@@ -48,7 +48,7 @@ void rtp_sender_next_slot(struct rtp_sender *s, uint64_t now_us)
         s->is_speaking = false;
     }
     s->has_packet_in_slot = false;
-    s->timestamp += RTP_CLOCK_SLOT_UNIT;
+    s->timestamp += RTP_CLOCK_SLOT_UNITS;
     s->slot_us = now_us;
 }
 

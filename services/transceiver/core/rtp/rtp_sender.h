@@ -3,9 +3,9 @@
  *
  * Takes:   one rtp_sender_next_slot each 20 ms, whether or not the slot sends anything.
  * Gives:   RTP headers: timestamp + 960 per slot, sequence + 1 per packet, one SSRC for life,
- * random starts (RFC 3550 s.5.1). The marker stands on the first packet after silence only. Units:
- * timestamp 48 kHz. Not here: the clock that calls (session.c), codec (core/media/voice_encoder.h),
- * SRTP.
+ *          random starts (RFC 3550 s.5.1). The marker is on the first packet after silence only.
+ * Units:   timestamp 48 kHz.
+ * Not here: the clock that calls (session.c), codec (core/media/voice_encoder.h), SRTP.
  */
 #ifndef EARSHOT_RTP_SENDER_H
 #define EARSHOT_RTP_SENDER_H
