@@ -216,7 +216,7 @@ static void an_empty_or_missing_directory_is_named(void **state)
     expect_fault(&missing, "No such file");
 }
 
-static void init_makes_a_ring_once(void **state)
+static void init_makes_a_directory_with_one_active_key(void **state)
 {
     const struct room *room = *state;
     struct fault fault = {0};
@@ -226,23 +226,30 @@ static void init_makes_a_ring_once(void **state)
     assert_true(key_ring_init_directory(path, &fault));
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 07777, 0700);
-    assert_false(key_ring_init_directory(path, &fault));
-    assert_non_null(strstr(fault.text, "is there already"));
-
     struct key_ring *ring = key_ring_load(path, &fault);
     assert_non_null(ring);
     assert_int_equal(key_ring_active_id(ring), 0);
     key_ring_destroy(ring);
+    assert_int_equal(unlinkat(room->fd, "keys/00.key", 0), 0);
+    assert_int_equal(unlinkat(room->fd, "keys/active", 0), 0);
 
-    (void)snprintf(path, sizeof(path), "%s/keys/active", room->path);
-    assert_int_equal(unlink(path), 0);
-    (void)snprintf(path, sizeof(path), "%s/keys", room->path);
-    assert_false(key_ring_init_directory(path, &fault)); /* a key is a ring, too */
-    (void)snprintf(path, sizeof(path), "%s/keys/00.key", room->path);
-    assert_int_equal(unlink(path), 0);
     (void)snprintf(path, sizeof(path), "%s/absent/keys", room->path);
     assert_false(key_ring_init_directory(path, &fault));
     assert_non_null(strstr(fault.text, "mkdir"));
+}
+
+static void init_leaves_any_part_of_a_ring_alone(void **state)
+{
+    const struct room *room = *state;
+    static const char *const part[] = {"00.key", "05.key", "99.key", "active"};
+    for (size_t i = 0; i < COUNT_OF(part); i++) {
+        struct fault fault = {0};
+        put(room, part[i], "", 0400);
+        assert_false(key_ring_init_directory(room->path, &fault));
+        assert_non_null(strstr(fault.text, "is there already"));
+        assert_int_equal(unlinkat(room->fd, part[i], 0), 0);
+        assert_int_not_equal(unlinkat(room->fd, "00.key", 0), 0); /* nothing was made beside it */
+    }
 }
 
 static void two_new_rings_differ(void **state)
@@ -300,7 +307,8 @@ int main(void)
         IN_A_ROOM(active_names_a_key_that_is_there),
         IN_A_ROOM(what_is_no_file_is_named_and_does_not_block),
         IN_A_ROOM(an_empty_or_missing_directory_is_named),
-        IN_A_ROOM(init_makes_a_ring_once),
+        IN_A_ROOM(init_makes_a_directory_with_one_active_key),
+        IN_A_ROOM(init_leaves_any_part_of_a_ring_alone),
         IN_A_ROOM(two_new_rings_differ),
         IN_A_ROOM(a_copy_outlives_the_ring_and_has_its_keys),
     };

@@ -113,6 +113,24 @@ static void aes_gcm_agrees_with_its_specification(void **state)
     }
 }
 
+static void aes_gcm_works_in_place(void **state)
+{
+    (void)state;
+    const struct octets key = octets_of(gcm_case[2].key);
+    const struct octets nonce = octets_of(gcm_case[2].nonce);
+    const struct octets additional = octets_of(gcm_case[2].additional);
+    const struct octets plain = octets_of(gcm_case[2].plain);
+    const struct octets sealed = octets_of(gcm_case[2].sealed);
+    struct aes_gcm *gcm = aes_gcm_create(key.data, AES_GCM_KEY_128);
+    struct octets text = plain;
+    aes_gcm_seal(gcm, nonce.data, view_of(&additional), view_of(&text), text.data);
+    assert_memory_equal(text.data, sealed.data, sealed.len);
+    text.len = sealed.len;
+    assert_true(aes_gcm_open(gcm, nonce.data, view_of(&additional), view_of(&text), text.data));
+    assert_memory_equal(text.data, plain.data, plain.len);
+    aes_gcm_destroy(gcm);
+}
+
 static void aes_gcm_refuses_every_flipped_bit_and_gives_zeros(void **state)
 {
     (void)state;
@@ -294,6 +312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(aes_block_agrees_with_fips_197_in_both_directions),
         cmocka_unit_test(aes_gcm_agrees_with_its_specification),
+        cmocka_unit_test(aes_gcm_works_in_place),
         cmocka_unit_test(aes_gcm_refuses_every_flipped_bit_and_gives_zeros),
         cmocka_unit_test(hkdf_agrees_with_rfc_5869),
         cmocka_unit_test(hmac_sha1_agrees_with_rfc_2202_however_the_message_is_cut),
