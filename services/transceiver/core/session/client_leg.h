@@ -1,0 +1,94 @@
+/*
+ * client_leg.h - one session's transport to its client: ICE, then DTLS, then SRTP
+ *
+ * Takes:   the client's datagrams, and plain RTP and RTCP of ours to protect and send.
+ * Gives:   plain RTP and RTCP of the client (in place), datagrams in the outbox, events.
+ * Order:   create; then one change (input, send, tick, close), drain events, sleep until
+ *          next_timeout.
+ * Safety:  nothing is answered before it is authenticated. No DTLS byte is looked at before its
+ *          sender passed an ICE check. What is not authentic neither keeps the leg alive nor ends it.
+ * Bounds:  30 s without anything authentic (RFC 7675 turned round: ICE-lite sends no checks).
+ *          A leg that has sent nothing for 500 ms announces the flow to the relay.
+ * Not here: what is in the packets (voice_uplink.h, voice_rtcp.h), the shim (port/event_loop.c).
+ */
+#ifndef EARSHOT_CLIENT_LEG_H
+#define EARSHOT_CLIENT_LEG_H
+
+#include "common/base/time_us.h"
+#include "services/transceiver/core/outbox.h"
+#include "services/transceiver/core/sdp/sdp_offer.h"
+#include "services/transceiver/core/transport/dtls_identity.h"
+
+/* The ICE password of an answer: 24 characters of 6 random bits (RFC 8445 s.5.3 asks for 128). */
+#define CLIENT_LEG_PWD_CHARS 24
+
+struct client_leg_config {
+    uint32_t session_id;
+    const struct sdp_offer *offer;        /* read by create only */
+    const char *ice_ufrag;                /* ours, with a NUL; read by create only */
+    const char *ice_pwd;                  /* ours, with a NUL; read by create only */
+    const struct dtls_identity *identity; /* read by create only */
+    uint32_t ssrc;                        /* of the RTP we send */
+    struct outbox *outbox;                /* borrowed */
+};
+
+/* What became of a datagram: the index of a counter. */
+enum client_leg_result {
+    CLIENT_LEG_STUN,
+    CLIENT_LEG_DTLS,
+    CLIENT_LEG_RTP,              /* the datagram is now a plain RTP packet */
+    CLIENT_LEG_RTCP,             /* the datagram is now a plain RTCP compound */
+    CLIENT_LEG_UNKNOWN_KIND,     /* RFC 7983: none of ours */
+    CLIENT_LEG_STUN_REFUSED,     /* not authentic, or over the budget of checks */
+    CLIENT_LEG_DTLS_UNVALIDATED, /* from an address that passed no check */
+    CLIENT_LEG_DTLS_REFUSED,
+    CLIENT_LEG_SRTP_TOO_EARLY, /* no keys yet */
+    CLIENT_LEG_SRTP_REFUSED,   /* forged, replayed, too short, one SSRC too many */
+    CLIENT_LEG_ENDED,          /* the leg is closed */
+    CLIENT_LEG_RESULT_COUNT
+};
+
+/* "stun_refused": the label of the counter. */
+const char *client_leg_result_name(enum client_leg_result result);
+
+enum client_leg_event {
+    CLIENT_LEG_CHECKED,     /* the first check passed */
+    CLIENT_LEG_CONNECTED,   /* SRTP has keys: media can flow */
+    CLIENT_LEG_FINGERPRINT, /* failed: the certificate is not that of the offer */
+    CLIENT_LEG_DTLS_FAILED, /* failed: the handshake */
+    CLIENT_LEG_NO_SRTP,     /* failed: the client negotiated none, or memory ran out */
+    CLIENT_LEG_CLOSED,      /* by the client */
+    CLIENT_LEG_LOST         /* nothing authentic for 30 s */
+};
+
+struct client_leg;
+
+struct client_leg *client_leg_create(const struct client_leg_config *config, uint64_t now_us);
+void client_leg_destroy(struct client_leg *leg);
+
+/* datagram is changed in place. */
+enum client_leg_result client_leg_input(struct client_leg *leg, struct bytes_span *datagram,
+                                        const struct net_path *from, uint64_t now_us);
+
+/* Room of OUTBOX_DATAGRAM_BYTES for a packet of ours; NULL when the outbox is full or the leg is
+ * not connected. Valid until the next reserve or input. */
+uint8_t *client_leg_reserve(struct client_leg *leg);
+/* The len plain bytes at the room reserved last; 0 sends nothing. */
+void client_leg_send_rtp(struct client_leg *leg, size_t len, uint64_t now_us);
+void client_leg_send_rtcp(struct client_leg *leg, size_t len, uint64_t now_us);
+
+bool client_leg_is_connected(const struct client_leg *leg);
+/* The path is through TCP. Only when connected. */
+bool client_leg_is_tcp(const struct client_leg *leg);
+
+/* Tells the client, if it is still there, in the way that browsers understand (dtls_transport_close):
+ * that takes 150 ms. Nothing is taken from now on. */
+void client_leg_close(struct client_leg *leg, uint64_t now_us);
+/* Closed, and all was said. */
+bool client_leg_is_over(const struct client_leg *leg);
+
+void client_leg_tick(struct client_leg *leg, uint64_t now_us);
+uint64_t client_leg_next_timeout(const struct client_leg *leg);
+MUST_USE bool client_leg_poll_event(struct client_leg *leg, enum client_leg_event *out);
+
+#endif

@@ -1,0 +1,408 @@
+/* session.c - see session.h */
+#include "services/transceiver/core/session/session.h"
+
+#include "services/transceiver/core/session/voice_rtcp.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum session_timer { SESSION_TIMER_SETUP, SESSION_TIMER_DURATION, SESSION_TIMER_COUNT };
+
+struct session {
+    uint32_t id;
+    char call_id[SESSION_CALL_ID_CAP];
+    uint8_t tenant[SESSION_TENANT_BYTES];
+    uint64_t deadline_us[SESSION_TIMER_COUNT];
+    struct session_timeline timeline;
+    struct session_event event[2]; /* connected and ended: each at most once */
+    size_t event_count;
+    bool client_sends; /* its direction of the audio section */
+    bool client_receives;
+    bool ends_when_drained;
+    bool is_ended;
+    struct client_leg *client;
+    struct voice_uplink *uplink;
+    struct voice_downlink *downlink;
+    struct voice_rtcp rtcp;
+    struct backend_leg backend;
+};
+
+const char *session_end_reason_name(enum session_end_reason reason)
+{
+    static const char *const name[SESSION_END_REASON_COUNT] = {
+        [SESSION_END_HANGUP] = "hangup",
+        [SESSION_END_CLIENT_CLOSED] = "client_closed",
+        [SESSION_END_CLIENT_LOST] = "client_lost",
+        [SESSION_END_SETUP_TIMEOUT] = "setup_timeout",
+        [SESSION_END_DURATION] = "duration",
+        [SESSION_END_FINGERPRINT] = "fingerprint",
+        [SESSION_END_DTLS] = "dtls",
+        [SESSION_END_SRTP] = "srtp",
+        [SESSION_END_BACKEND_UNAVAILABLE] = "backend_unavailable",
+        [SESSION_END_BACKEND_ENDED] = "backend_ended",
+        [SESSION_END_BACKEND_LOST] = "backend_lost",
+        [SESSION_END_SHUTDOWN] = "shutdown",
+    };
+    return name[reason];
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static void note_direction(struct session *s, const struct sdp_offer *offer)
+{
+    for (size_t i = 0; i < offer->section_count; i++) {
+        const struct sdp_section *section = &offer->section[i];
+        if (section->is_accepted && section->media == SDP_MEDIA_AUDIO) {
+            s->client_sends =
+                section->direction == SDP_SENDRECV || section->direction == SDP_SENDONLY;
+            s->client_receives =
+                section->direction == SDP_SENDRECV || section->direction == SDP_RECVONLY;
+        }
+    }
+}
+
+static bool create_voice(struct session *s, const struct session_config *config, uint64_t now_us)
+{
+    const struct voice_uplink_config uplink = {
+        .session_id = s->id,
+        .opus_payload_type = config->offer->opus_payload_type,
+        .start_us = now_us,
+        .outbox = config->outbox,
+    };
+    const struct voice_downlink_config downlink = {
+        .session_id = s->id,
+        .opus_payload_type = config->offer->opus_payload_type,
+        .start_us = now_us,
+        .credit_us = config->backend_start.credit_us,
+        .silences = config->silences,
+        .outbox = config->outbox,
+        .sender = {.random = config->random, .unix_offset_us = config->unix_offset_us},
+    };
+    s->uplink = voice_uplink_create(&uplink);
+    s->downlink = voice_downlink_create(&downlink);
+    if (s->uplink == NULL || s->downlink == NULL) {
+        return false;
+    }
+    voice_rtcp_init(&s->rtcp, voice_uplink_receiver(s->uplink), voice_downlink_sender(s->downlink),
+                    random_u32(config->random));
+    return true;
+}
+
+static bool create_client(struct session *s, const struct session_config *config, uint64_t now_us)
+{
+    const struct client_leg_config client = {
+        .session_id = s->id,
+        .offer = config->offer,
+        .ice_ufrag = config->ice_ufrag,
+        .ice_pwd = config->ice_pwd,
+        .identity = config->identity,
+        .ssrc = session_ssrc(s),
+        .outbox = config->outbox,
+    };
+    s->client = client_leg_create(&client, now_us);
+    return s->client != NULL;
+}
+
+struct session *session_create(const struct session_config *config, uint64_t now_us)
+{
+    struct session *s = calloc(1, sizeof(*s));
+    if (s == NULL) {
+        return NULL;
+    }
+    s->id = config->session_id;
+    memcpy(s->call_id, config->call_id, sizeof(s->call_id));
+    memcpy(s->tenant, config->tenant, sizeof(s->tenant));
+    s->timeline.created_us = now_us;
+    s->deadline_us[SESSION_TIMER_SETUP] = now_us + config->setup_timeout_us;
+    s->deadline_us[SESSION_TIMER_DURATION] = now_us + config->duration_max_us;
+    note_direction(s, config->offer);
+    if (!create_voice(s, config, now_us) || !create_client(s, config, now_us) ||
+        !backend_leg_init(&s->backend, s->id, &config->backend_start, config->outbox, now_us)) {
+        session_destroy(s);
+        return NULL;
+    }
+    return s;
+}
+
+void session_destroy(struct session *s)
+{
+    if (s == NULL) {
+        return;
+    }
+    client_leg_destroy(s->client);
+    voice_uplink_destroy(s->uplink);
+    voice_downlink_destroy(s->downlink);
+    free(s);
+}
+
+uint32_t session_id(const struct session *s)
+{
+    return s->id;
+}
+
+const char *session_call_id(const struct session *s)
+{
+    return s->call_id;
+}
+
+const uint8_t *session_tenant(const struct session *s)
+{
+    return s->tenant;
+}
+
+uint32_t session_ssrc(const struct session *s)
+{
+    return rtp_sender_ssrc(voice_downlink_sender(s->downlink));
+}
+
+const struct session_timeline *session_timeline(const struct session *s)
+{
+    return &s->timeline;
+}
+
+struct session_stats session_stats(const struct session *s)
+{
+    return (struct session_stats){
+        .uplink = *voice_uplink_stats(s->uplink),
+        .downlink = *voice_downlink_stats(s->downlink),
+        .sender = rtp_sender_stats(voice_downlink_sender(s->downlink)),
+    };
+}
+
+bool session_is_connected(const struct session *s)
+{
+    return client_leg_is_connected(s->client);
+}
+
+bool session_is_over(const struct session *s)
+{
+    return s->is_ended && client_leg_is_over(s->client);
+}
+
+static void push_event(struct session *s, struct session_event event)
+{
+    assert(s->event_count < COUNT_OF(s->event));
+    s->event[s->event_count++] = event;
+}
+
+bool session_poll_event(struct session *s, struct session_event *out)
+{
+    if (s->event_count == 0) {
+        return false;
+    }
+    *out = s->event[0];
+    s->event[0] = s->event[1];
+    s->event_count--;
+    return true;
+}
+
+/* --- to the client ---------------------------------------------------------------------------- */
+
+static void send_voice(struct session *s, uint64_t now_us)
+{
+    for (uint8_t *room; (room = client_leg_reserve(s->client)) != NULL;) {
+        const size_t len = voice_downlink_poll_packet(s->downlink, room, now_us);
+        if (len == 0) {
+            break;
+        }
+        client_leg_send_rtp(s->client, len, now_us);
+        voice_rtcp_note_packet(&s->rtcp, now_us);
+    }
+    if (s->timeline.first_audio_out_us == 0 &&
+        voice_downlink_stats(s->downlink)->speech_packets > 0) {
+        s->timeline.first_audio_out_us = now_us;
+    }
+}
+
+static void send_report(struct session *s, uint64_t now_us)
+{
+    uint8_t *room = client_leg_reserve(s->client);
+    if (room != NULL) {
+        client_leg_send_rtcp(s->client, voice_rtcp_poll_report(&s->rtcp, room, now_us), now_us);
+    }
+}
+
+static void send_bye(struct session *s, uint64_t now_us)
+{
+    uint8_t *room = client_leg_reserve(s->client);
+    if (room != NULL) {
+        client_leg_send_rtcp(s->client, voice_rtcp_bye(&s->rtcp, room, now_us), now_us);
+    }
+}
+
+void session_end(struct session *s, enum session_end_reason reason, uint64_t now_us)
+{
+    if (s->is_ended) {
+        return;
+    }
+    s->is_ended = true;
+    s->timeline.ended_us = now_us;
+    voice_downlink_end(s->downlink, reason == SESSION_END_BACKEND_LOST, now_us);
+    backend_leg_end(&s->backend, session_end_reason_name(reason), now_us);
+    send_bye(s, now_us);
+    client_leg_close(s->client, now_us);
+    push_event(s, (struct session_event){.kind = SESSION_EVENT_ENDED, .reason = reason});
+}
+
+/* --- from the client -------------------------------------------------------------------------- */
+
+static void connect_media(struct session *s, uint64_t now_us)
+{
+    s->timeline.connected_us = now_us;
+    s->deadline_us[SESSION_TIMER_SETUP] = TIME_NEVER;
+    if (s->client_receives) {
+        voice_downlink_start(s->downlink, now_us);
+    }
+    backend_leg_connected(&s->backend, client_leg_is_tcp(s->client), now_us);
+    push_event(s, (struct session_event){.kind = SESSION_EVENT_CONNECTED});
+}
+
+static void take_client_events(struct session *s, uint64_t now_us)
+{
+    enum client_leg_event event;
+    while (client_leg_poll_event(s->client, &event)) {
+        switch (event) {
+        case CLIENT_LEG_CHECKED:
+            s->timeline.first_check_us = now_us;
+            break;
+        case CLIENT_LEG_CONNECTED:
+            connect_media(s, now_us);
+            break;
+        case CLIENT_LEG_FINGERPRINT:
+            session_end(s, SESSION_END_FINGERPRINT, now_us);
+            break;
+        case CLIENT_LEG_DTLS_FAILED:
+            session_end(s, SESSION_END_DTLS, now_us);
+            break;
+        case CLIENT_LEG_NO_SRTP:
+            session_end(s, SESSION_END_SRTP, now_us);
+            break;
+        case CLIENT_LEG_CLOSED:
+            session_end(s, SESSION_END_CLIENT_CLOSED, now_us);
+            break;
+        case CLIENT_LEG_LOST:
+            session_end(s, SESSION_END_CLIENT_LOST, now_us);
+            break;
+        }
+    }
+}
+
+static void take_rtp(struct session *s, struct bytes_view datagram, uint64_t now_us)
+{
+    struct rtp_packet packet;
+    if (!s->client_sends || rtp_packet_parse(datagram, &packet) != RTP_PACKET_OK) {
+        return;
+    }
+    voice_rtcp_note_packet(&s->rtcp, now_us);
+    (void)voice_uplink_input(s->uplink, &packet, now_us); /* counted there */
+    if (s->timeline.first_audio_in_us == 0 && voice_uplink_stats(s->uplink)->frames > 0) {
+        s->timeline.first_audio_in_us = now_us;
+    }
+}
+
+enum client_leg_result session_input_datagram(struct session *s, struct bytes_span *datagram,
+                                              const struct net_path *from, uint64_t now_us)
+{
+    const enum client_leg_result result = client_leg_input(s->client, datagram, from, now_us);
+    if (result == CLIENT_LEG_RTP) {
+        take_rtp(s, bytes_view_of(datagram->data, datagram->len), now_us);
+    } else if (result == CLIENT_LEG_RTCP) {
+        voice_rtcp_input(&s->rtcp, bytes_view_of(datagram->data, datagram->len), now_us);
+    }
+    take_client_events(s, now_us);
+    return result;
+}
+
+/* --- from the backend ------------------------------------------------------------------------- */
+
+static void accept_backend(struct session *s, uint64_t now_us)
+{
+    if (!voice_uplink_accept(s->uplink, s->backend.accept.in) ||
+        !voice_downlink_accept(s->downlink, &s->backend.accept)) {
+        session_end(s, SESSION_END_BACKEND_UNAVAILABLE, now_us);
+    }
+}
+
+void session_input_frame(struct session *s, const struct backend_frame *frame, uint64_t now_us)
+{
+    switch (backend_leg_input(&s->backend, frame, now_us)) {
+    case BACKEND_LEG_GOT_ACCEPT:
+        accept_backend(s, now_us);
+        break;
+    case BACKEND_LEG_GOT_REJECT:
+    case BACKEND_LEG_GOT_NONSENSE:
+        session_end(s, SESSION_END_BACKEND_UNAVAILABLE, now_us);
+        break;
+    case BACKEND_LEG_GOT_END:
+        session_end(s, SESSION_END_BACKEND_ENDED, now_us);
+        break;
+    case BACKEND_LEG_GOT_END_DRAINED:
+        s->ends_when_drained = true;
+        break;
+    case BACKEND_LEG_NOTHING:
+        if (!s->is_ended) {
+            voice_downlink_input(s->downlink, frame, now_us);
+        }
+        break;
+    }
+}
+
+void session_backend_lost(struct session *s, uint64_t now_us)
+{
+    backend_leg_lost(&s->backend);
+    session_end(s, SESSION_END_BACKEND_LOST, now_us);
+}
+
+/* --- time ------------------------------------------------------------------------------------- */
+
+static void end_if_drained(struct session *s, uint64_t now_us)
+{
+    if (s->ends_when_drained && voice_downlink_is_drained(s->downlink)) {
+        backend_leg_answer_end(&s->backend, "backend_ended", now_us);
+        session_end(s, SESSION_END_BACKEND_ENDED, now_us);
+    }
+}
+
+static void tick_deadlines(struct session *s, uint64_t now_us)
+{
+    if (now_us >= s->deadline_us[SESSION_TIMER_SETUP]) {
+        session_end(s, SESSION_END_SETUP_TIMEOUT, now_us);
+    } else if (now_us >= s->deadline_us[SESSION_TIMER_DURATION]) {
+        session_end(s, SESSION_END_DURATION, now_us);
+    } else if (now_us >= s->backend.accept_deadline_us) {
+        session_end(s, SESSION_END_BACKEND_UNAVAILABLE, now_us);
+    }
+}
+
+void session_tick(struct session *s, uint64_t now_us)
+{
+    client_leg_tick(s->client, now_us);
+    take_client_events(s, now_us);
+    if (!s->is_ended) {
+        tick_deadlines(s, now_us);
+    }
+    if (!s->is_ended && session_is_connected(s)) {
+        voice_uplink_tick(s->uplink, now_us);
+        send_voice(s, now_us);
+        send_report(s, now_us);
+        end_if_drained(s, now_us);
+    }
+}
+
+uint64_t session_next_timeout(const struct session *s)
+{
+    uint64_t first_us = client_leg_next_timeout(s->client);
+    if (s->is_ended) {
+        return first_us;
+    }
+    for (size_t i = 0; i < SESSION_TIMER_COUNT; i++) {
+        first_us = time_earlier(first_us, s->deadline_us[i]);
+    }
+    first_us = time_earlier(first_us, s->backend.accept_deadline_us);
+    if (session_is_connected(s)) {
+        first_us = time_earlier(first_us, voice_uplink_next_timeout(s->uplink));
+        first_us = time_earlier(first_us, voice_downlink_next_timeout(s->downlink));
+        first_us = time_earlier(first_us, voice_rtcp_next_timeout(&s->rtcp));
+    }
+    return first_us;
+}

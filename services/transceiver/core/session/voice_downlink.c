@@ -1,0 +1,295 @@
+/* voice_downlink.c - see voice_downlink.h */
+#include "services/transceiver/core/session/voice_downlink.h"
+
+#include "services/transceiver/core/media/playout_queue.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define JSON_CAP 256
+
+struct voice_downlink {
+    struct voice_downlink_config config;
+    uint8_t rate_khz;
+    struct playout_queue *queue;   /* NULL until the backend accepted */
+    struct voice_encoder *encoder; /* likewise */
+    struct rtp_sender *sender;
+    uint64_t next_slot_us; /* TIME_NEVER until started */
+    struct voice_downlink_stats stats;
+};
+
+bool voice_silences_make(struct voice_silences *out)
+{
+    return voice_encoder_make_silence(16000, &out->at_16khz) &&
+           voice_encoder_make_silence(24000, &out->at_24khz);
+}
+
+struct voice_downlink *voice_downlink_create(const struct voice_downlink_config *config)
+{
+    struct voice_downlink *d = calloc(1, sizeof(*d));
+    if (d == NULL) {
+        return NULL;
+    }
+    d->config = *config;
+    d->next_slot_us = TIME_NEVER;
+    d->sender = rtp_sender_create(&config->sender);
+    if (d->sender == NULL) {
+        voice_downlink_destroy(d);
+        return NULL;
+    }
+    return d;
+}
+
+void voice_downlink_destroy(struct voice_downlink *d)
+{
+    if (d == NULL) {
+        return;
+    }
+    playout_queue_destroy(d->queue);
+    voice_encoder_destroy(d->encoder);
+    rtp_sender_destroy(d->sender);
+    free(d);
+}
+
+bool voice_downlink_accept(struct voice_downlink *d, const struct backend_accept *accept)
+{
+    assert(d->queue == NULL);
+    const struct backend_format out = accept->out;
+    if (out.codec != BACKEND_CODEC_PCM16 || (out.rate_khz != 16 && out.rate_khz != 24)) {
+        return false;
+    }
+    d->rate_khz = out.rate_khz;
+    const struct playout_queue_config config = {
+        .rate_hz = out.rate_khz * 1000u,
+        .window_us = d->config.credit_us,
+        .prebuffer_us = time_earlier(accept->prebuffer_ms * US_PER_MS, d->config.credit_us),
+    };
+    d->queue = playout_queue_create(&config);
+    d->encoder = voice_encoder_create(config.rate_hz);
+    return d->queue != NULL && d->encoder != NULL;
+}
+
+void voice_downlink_start(struct voice_downlink *d, uint64_t now_us)
+{
+    assert(d->next_slot_us == TIME_NEVER);
+    const uint64_t slot_number = d->config.session_id >> 8 & 0x3ffff;
+    const uint64_t phase_us =
+        slot_number % VOICE_DOWNLINK_PHASES * (VOICE_DOWNLINK_SLOT_US / VOICE_DOWNLINK_PHASES);
+    const uint64_t grid_us = now_us - now_us % VOICE_DOWNLINK_SLOT_US + phase_us;
+    d->next_slot_us = grid_us >= now_us ? grid_us : grid_us + VOICE_DOWNLINK_SLOT_US;
+}
+
+/* --- frames to the backend -------------------------------------------------------------------- */
+
+static void emit(struct voice_downlink *d, enum backend_frame_type type, uint32_t utterance,
+                 struct bytes_view payload, uint64_t now_us)
+{
+    const struct backend_frame frame = {
+        .type = (uint8_t)type,
+        .session = d->config.session_id,
+        .time_us = time_since(d->config.start_us, now_us),
+        .utterance = utterance,
+        .payload = payload,
+    };
+    outbox_add_frame(d->config.outbox, d->config.session_id, &frame);
+}
+
+static void emit_playback(struct voice_downlink *d, const struct playout_event *event,
+                          const char *state, const char *reason, uint64_t now_us)
+{
+    char text[JSON_CAP];
+    const struct backend_playback playback = {
+        .utterance = event->utterance,
+        .state = state,
+        .reason = reason,
+        .sent_us = event->sent_us,
+        .heard_us = playout_queue_heard_us(event->sent_us, rtp_sender_stats(d->sender).rtt_us),
+        .queued_us = event->queued_us,
+    };
+    const size_t len = backend_playback_encode(&playback, text, sizeof(text));
+    emit(d, BACKEND_PLAYBACK, event->utterance, bytes_view_of(text, len), now_us);
+}
+
+static void emit_credit(struct voice_downlink *d, uint64_t limit_us, uint64_t now_us)
+{
+    uint8_t payload[8];
+    struct byte_writer w;
+    byte_writer_init(&w, payload, sizeof(payload));
+    byte_writer_u64_le(&w, limit_us);
+    emit(d, BACKEND_CREDIT, 0, bytes_view_of(payload, sizeof(payload)), now_us);
+}
+
+static const char *done_reason_name(enum playout_done_reason reason)
+{
+    static const char *const name[] = {
+        [PLAYOUT_DONE_PLAYED] = "played",
+        [PLAYOUT_DONE_FLUSHED] = "flushed",
+        [PLAYOUT_DONE_STARVED] = "starved",
+        [PLAYOUT_DONE_SESSION_END] = "session_end",
+        [PLAYOUT_DONE_BACKEND_LOST] = "backend_lost",
+    };
+    return name[reason];
+}
+
+static void emit_events(struct voice_downlink *d, uint64_t now_us)
+{
+    struct playout_event event;
+    while (playout_queue_poll_event(d->queue, &event)) {
+        switch (event.type) {
+        case PLAYOUT_EVENT_STARTED:
+            emit_playback(d, &event, "started", NULL, now_us);
+            break;
+        case PLAYOUT_EVENT_UNDERRUN:
+            emit_playback(d, &event, "underrun", NULL, now_us);
+            break;
+        case PLAYOUT_EVENT_DONE:
+            emit_playback(d, &event, "done", done_reason_name(event.reason), now_us);
+            break;
+        case PLAYOUT_EVENT_CREDIT:
+            emit_credit(d, event.limit_us, now_us);
+            break;
+        }
+    }
+}
+
+static void emit_error(struct voice_downlink *d, const char *code, uint64_t now_us)
+{
+    struct backend_error error = {0};
+    char text[JSON_CAP];
+    memcpy(error.code, code, strlen(code));
+    const size_t len = backend_error_encode(&error, text, sizeof(text));
+    emit(d, BACKEND_ERROR, 0, bytes_view_of(text, len), now_us);
+}
+
+/* --- frames from the backend ------------------------------------------------------------------ */
+
+static void take_audio(struct voice_downlink *d, const struct backend_frame *frame, uint64_t now_us)
+{
+    const bool is_last = (frame->flags & BACKEND_FLAG_LAST) != 0;
+    const bool has_audio = frame->payload.len > 0;
+    if (frame->utterance == 0 ||
+        (has_audio && (frame->codec != BACKEND_CODEC_PCM16 || frame->rate_khz != d->rate_khz))) {
+        emit_error(d, "codec", now_us);
+        return;
+    }
+    switch (playout_queue_put(d->queue, frame->utterance, frame->payload, is_last)) {
+    case PLAYOUT_PUT_CREDIT:
+        emit_error(d, "credit", now_us);
+        break;
+    case PLAYOUT_PUT_ODD_BYTES:
+        emit_error(d, "bad_frame", now_us);
+        break;
+    case PLAYOUT_PUT_FULL:
+        emit_error(d, "overload", now_us);
+        break;
+    default:
+        break;
+    }
+}
+
+/* The queue is cut first; FLUSHED tells how much of the utterance left before; then it is done. */
+static void take_flush(struct voice_downlink *d, const struct backend_frame *frame, uint64_t now_us)
+{
+    emit_events(d, now_us);
+    const struct playout_flushed flushed = playout_queue_flush(d->queue, frame->utterance);
+    char text[JSON_CAP];
+    const struct backend_flushed payload = {
+        .utterance = flushed.utterance,
+        .sent_us = flushed.sent_us,
+        .heard_us = playout_queue_heard_us(flushed.sent_us, rtp_sender_stats(d->sender).rtt_us),
+        .dropped_us = flushed.dropped_us,
+    };
+    const size_t len = backend_flushed_encode(&payload, text, sizeof(text));
+    emit(d, BACKEND_FLUSHED, flushed.flush, bytes_view_of(text, len), now_us);
+}
+
+void voice_downlink_input(struct voice_downlink *d, const struct backend_frame *frame,
+                          uint64_t now_us)
+{
+    if (d->queue == NULL) {
+        return;
+    }
+    if (frame->type == BACKEND_AUDIO_OUT) {
+        take_audio(d, frame, now_us);
+    } else if (frame->type == BACKEND_FLUSH) {
+        take_flush(d, frame, now_us);
+    }
+    emit_events(d, now_us);
+}
+
+void voice_downlink_end(struct voice_downlink *d, bool is_backend_lost, uint64_t now_us)
+{
+    if (d->queue != NULL) {
+        playout_queue_end(d->queue,
+                          is_backend_lost ? PLAYOUT_DONE_BACKEND_LOST : PLAYOUT_DONE_SESSION_END);
+        emit_events(d, now_us);
+    }
+}
+
+/* --- the clock -------------------------------------------------------------------------------- */
+
+/* Opus of this slot to out; true when it is speech. */
+static bool encode_slot(struct voice_downlink *d, uint8_t out[VOICE_PACKET_BYTES_MAX], size_t *len,
+                        uint64_t now_us)
+{
+    int16_t frame[PLAYOUT_QUEUE_FRAME_SAMPLES_MAX];
+    const enum playout_slot slot =
+        d->queue == NULL ? PLAYOUT_SLOT_SILENCE : playout_queue_take(d->queue, frame, now_us);
+    if (slot == PLAYOUT_SLOT_SILENCE) {
+        const struct voice_silence *silence =
+            d->rate_khz == 24 ? &d->config.silences->at_24khz : &d->config.silences->at_16khz;
+        memcpy(out, silence->data, silence->len);
+        *len = silence->len;
+        return false;
+    }
+    if (slot == PLAYOUT_SLOT_FIRST) {
+        voice_encoder_reset(d->encoder);
+    }
+    *len = voice_encoder_encode(d->encoder, frame, out);
+    return true;
+}
+
+size_t voice_downlink_poll_packet(struct voice_downlink *d, uint8_t *out, uint64_t now_us)
+{
+    while (now_us >= d->next_slot_us) {
+        const uint64_t late_us = now_us - d->next_slot_us;
+        d->next_slot_us += VOICE_DOWNLINK_SLOT_US;
+        rtp_sender_next_slot(d->sender, now_us);
+        if (late_us >= 2 * VOICE_DOWNLINK_SLOT_US) {
+            d->stats.skipped_slots++;
+            continue;
+        }
+        size_t payload_bytes = 0;
+        const bool is_speech =
+            encode_slot(d, out + RTP_PACKET_HEADER_BYTES, &payload_bytes, now_us);
+        rtp_sender_write_header(d->sender, d->config.opus_payload_type, payload_bytes, !is_speech,
+                                out);
+        if (d->queue != NULL) {
+            emit_events(d, now_us);
+        }
+        d->stats.packets++;
+        d->stats.speech_packets += is_speech;
+        return RTP_PACKET_HEADER_BYTES + payload_bytes;
+    }
+    return 0;
+}
+
+uint64_t voice_downlink_next_timeout(const struct voice_downlink *d)
+{
+    return d->next_slot_us;
+}
+
+bool voice_downlink_is_drained(const struct voice_downlink *d)
+{
+    return d->queue == NULL || playout_queue_stats(d->queue).queued_us == 0;
+}
+
+struct rtp_sender *voice_downlink_sender(struct voice_downlink *d)
+{
+    return d->sender;
+}
+
+const struct voice_downlink_stats *voice_downlink_stats(const struct voice_downlink *d)
+{
+    return &d->stats;
+}

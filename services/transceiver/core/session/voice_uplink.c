@@ -1,0 +1,196 @@
+/* voice_uplink.c - see voice_uplink.h */
+#include "services/transceiver/core/session/voice_uplink.h"
+
+#include "services/transceiver/core/media/reorder_buffer.h"
+#include "services/transceiver/core/media/voice_decoder.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define TIMESTAMP_PER_2500US 120
+
+struct voice_uplink {
+    struct voice_uplink_config config;
+    struct backend_format format;
+    struct rtp_receiver *receiver;
+    struct reorder_buffer *reorder;
+    struct voice_decoder *decoder; /* NULL until the backend accepted */
+    struct voice_uplink_stats stats;
+    int16_t pcm[VOICE_DECODER_SAMPLES_MAX];
+    uint8_t payload[2 * VOICE_DECODER_SAMPLES_MAX];
+};
+
+struct voice_uplink *voice_uplink_create(const struct voice_uplink_config *config)
+{
+    struct voice_uplink *u = calloc(1, sizeof(*u));
+    if (u == NULL) {
+        return NULL;
+    }
+    u->config = *config;
+    u->receiver = rtp_receiver_create();
+    u->reorder = reorder_buffer_create();
+    if (u->receiver == NULL || u->reorder == NULL) {
+        voice_uplink_destroy(u);
+        return NULL;
+    }
+    return u;
+}
+
+void voice_uplink_destroy(struct voice_uplink *u)
+{
+    if (u == NULL) {
+        return;
+    }
+    rtp_receiver_destroy(u->receiver);
+    reorder_buffer_destroy(u->reorder);
+    voice_decoder_destroy(u->decoder);
+    free(u);
+}
+
+bool voice_uplink_accept(struct voice_uplink *u, struct backend_format in)
+{
+    assert(u->decoder == NULL);
+    if (in.codec != BACKEND_CODEC_PCM16 || (in.rate_khz != 16 && in.rate_khz != 24)) {
+        return false;
+    }
+    u->format = in;
+    u->decoder = voice_decoder_create(in.rate_khz * 1000u);
+    return u->decoder != NULL;
+}
+
+static void put_little_endian(uint8_t *out, const int16_t *pcm, size_t samples)
+{
+    for (size_t i = 0; i < samples; i++) {
+        const uint16_t sample = (uint16_t)pcm[i];
+        out[2 * i] = (uint8_t)sample;
+        out[2 * i + 1] = (uint8_t)(sample >> 8);
+    }
+}
+
+/* samples 0: a frame that only tells the time. */
+static void emit(struct voice_uplink *u, const struct reorder_slot *slot, uint16_t flags,
+                 size_t samples)
+{
+    const uint64_t captured_us = rtp_receiver_capture_us(u->receiver, slot->timestamp);
+    put_little_endian(u->payload, u->pcm, samples);
+    const struct backend_frame frame = {
+        .type = BACKEND_AUDIO_IN,
+        .flags = (uint16_t)(flags | (slot->is_discontinuity ? BACKEND_AUDIO_DISCONTINUITY : 0)),
+        .session = u->config.session_id,
+        .time_us = time_since(u->config.start_us, captured_us),
+        .utterance = (uint32_t)slot->timestamp,
+        .codec = u->format.codec,
+        .rate_khz = u->format.rate_khz,
+        .channels = 1,
+        .duration_2500us = (uint8_t)(slot->duration / TIMESTAMP_PER_2500US),
+        .payload = bytes_view_of(u->payload, 2 * samples),
+    };
+    outbox_add_frame(u->config.outbox, u->config.session_id, &frame);
+    u->stats.frames += samples > 0;
+}
+
+static void deliver_slot(struct voice_uplink *u, const struct reorder_slot *slot, uint64_t now_us)
+{
+    size_t samples = 0;
+    enum voice_decoder_result result = VOICE_DECODER_OK;
+    switch (slot->kind) {
+    case REORDER_SLOT_SILENCE:
+        emit(u, slot, BACKEND_AUDIO_SILENCE, 0);
+        return;
+    case REORDER_SLOT_CONCEAL:
+        result = voice_decoder_conceal(u->decoder, slot->duration, u->pcm, &samples, now_us);
+        if (result == VOICE_DECODER_OK) {
+            u->stats.concealed++;
+            emit(u, slot, BACKEND_AUDIO_CONCEALED, samples);
+        }
+        return;
+    case REORDER_SLOT_PACKET:
+        if (slot->duration == 0) {
+            return; /* no audio in it: neither loss nor sound */
+        }
+        result = voice_decoder_decode(u->decoder, slot->payload, u->pcm, &samples, now_us);
+        if (result == VOICE_DECODER_OK) {
+            emit(u, slot, 0, samples);
+        } else {
+            u->stats.malformed++;
+        }
+        return;
+    }
+}
+
+static void deliver(struct voice_uplink *u, uint64_t now_us)
+{
+    struct reorder_slot slot;
+    while (reorder_buffer_poll(u->reorder, &slot, now_us)) {
+        deliver_slot(u, &slot, now_us);
+    }
+}
+
+static enum voice_uplink_result result_of(enum reorder_result result)
+{
+    switch (result) {
+    case REORDER_STORED:
+        return VOICE_UPLINK_TAKEN;
+    case REORDER_DUPLICATE:
+        return VOICE_UPLINK_DUPLICATE;
+    case REORDER_LATE:
+        return VOICE_UPLINK_LATE;
+    default:
+        return VOICE_UPLINK_REFUSED;
+    }
+}
+
+enum voice_uplink_result voice_uplink_input(struct voice_uplink *u, const struct rtp_packet *packet,
+                                            uint64_t now_us)
+{
+    struct rtp_arrival arrival;
+    switch (rtp_receiver_input(u->receiver, packet, &arrival, now_us)) {
+    case RTP_RECEIVER_JUMP:
+        return VOICE_UPLINK_JUMP;
+    case RTP_RECEIVER_RETIRED:
+        return VOICE_UPLINK_RETIRED_SSRC;
+    case RTP_RECEIVER_NEXT:
+        break;
+    default: /* a new numbering: nothing of the old one is worth waiting for */
+        reorder_buffer_restart(u->reorder);
+        if (u->decoder != NULL) {
+            voice_decoder_reset(u->decoder);
+        }
+        break;
+    }
+    if (u->decoder == NULL) {
+        return VOICE_UPLINK_NOT_ACCEPTED;
+    }
+    const bool is_opus = packet->payload_type == u->config.opus_payload_type;
+    const struct reorder_packet numbered = {
+        .sequence = arrival.sequence,
+        .timestamp = arrival.timestamp,
+        .duration = is_opus ? voice_packet_duration(packet->payload) : 0,
+        .payload = is_opus ? packet->payload : (struct bytes_view){0},
+    };
+    const enum reorder_result result = reorder_buffer_insert(u->reorder, &numbered, now_us);
+    deliver(u, now_us);
+    return is_opus ? result_of(result) : VOICE_UPLINK_OTHER_PAYLOAD;
+}
+
+void voice_uplink_tick(struct voice_uplink *u, uint64_t now_us)
+{
+    if (now_us >= voice_uplink_next_timeout(u)) {
+        deliver(u, now_us);
+    }
+}
+
+uint64_t voice_uplink_next_timeout(const struct voice_uplink *u)
+{
+    return u->decoder == NULL ? TIME_NEVER : reorder_buffer_next_timeout(u->reorder);
+}
+
+struct rtp_receiver *voice_uplink_receiver(struct voice_uplink *u)
+{
+    return u->receiver;
+}
+
+const struct voice_uplink_stats *voice_uplink_stats(const struct voice_uplink *u)
+{
+    return &u->stats;
+}

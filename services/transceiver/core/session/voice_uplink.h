@@ -1,0 +1,62 @@
+/*
+ * voice_uplink.h - the client's voice on its way to the backend
+ *
+ * Takes:   RTP packets that SRTP let through, and time.
+ * Gives:   AUDIO_IN frames in the outbox, in order, the moment each can be given; where audio is
+ *          missing a frame says so (concealed, silence, discontinuity). Never a playout delay.
+ * Owns:    numbering, reorder buffer, decoder; no heap after accept.
+ * Units:   time_us of a frame is the session clock: microseconds since the session began.
+ * Until:   voice_uplink_accept the rate is not known: packets are counted and dropped.
+ * Source:  docs/architecture.md, "Follow one packet".
+ * Not here: SRTP (session.c), reports to the peer (voice_rtcp.h).
+ */
+#ifndef EARSHOT_VOICE_UPLINK_H
+#define EARSHOT_VOICE_UPLINK_H
+
+#include "common/backend_link/backend_payload.h"
+#include "services/transceiver/core/outbox.h"
+#include "services/transceiver/core/rtp/rtp_receiver.h"
+
+struct voice_uplink_config {
+    uint32_t session_id;
+    uint8_t opus_payload_type;
+    uint64_t start_us;     /* when the session clock was 0 */
+    struct outbox *outbox; /* borrowed */
+};
+
+enum voice_uplink_result {
+    VOICE_UPLINK_TAKEN,
+    VOICE_UPLINK_NOT_ACCEPTED,  /* dropped: the backend has not accepted the session yet */
+    VOICE_UPLINK_OTHER_PAYLOAD, /* fills its place in the order, carries no audio */
+    VOICE_UPLINK_RETIRED_SSRC,
+    VOICE_UPLINK_JUMP,
+    VOICE_UPLINK_DUPLICATE,
+    VOICE_UPLINK_LATE,
+    VOICE_UPLINK_REFUSED, /* too large, or the reorder buffer is full */
+    VOICE_UPLINK_RESULT_COUNT
+};
+
+struct voice_uplink_stats {
+    uint64_t frames;    /* AUDIO_IN with decoded samples */
+    uint64_t concealed; /* of those, invented ones */
+    uint64_t malformed; /* packets that the decoder refused */
+};
+
+struct voice_uplink;
+
+struct voice_uplink *voice_uplink_create(const struct voice_uplink_config *config);
+void voice_uplink_destroy(struct voice_uplink *u);
+
+/* False: a format that is not PCM16 at 16 or 24 kHz, or no memory. */
+MUST_USE bool voice_uplink_accept(struct voice_uplink *u, struct backend_format in);
+
+enum voice_uplink_result voice_uplink_input(struct voice_uplink *u, const struct rtp_packet *packet,
+                                            uint64_t now_us);
+void voice_uplink_tick(struct voice_uplink *u, uint64_t now_us);
+uint64_t voice_uplink_next_timeout(const struct voice_uplink *u);
+
+/* Borrowed: the numbers that reports are made of. */
+struct rtp_receiver *voice_uplink_receiver(struct voice_uplink *u);
+const struct voice_uplink_stats *voice_uplink_stats(const struct voice_uplink *u);
+
+#endif
