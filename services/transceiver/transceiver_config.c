@@ -20,7 +20,6 @@ static void read_addresses(struct yaml_reader *r, struct transceiver_config *c)
     c->control_port = (uint16_t)yaml_reader_u64(r, "control_port", 1, 65535, 7001);
     c->shard_count = (unsigned)yaml_reader_u64(r, "shards", 1, 64, 1);
     c->udp_buffer_bytes = yaml_reader_size(r, "udp_buffer", 65536, 1u << 30, 4u << 20);
-    c->accept_bare = yaml_reader_bool(r, "accept_bare", false);
     yaml_reader_addr(r, "admin_listen", "127.0.0.1:7802", &c->admin_listen);
 }
 

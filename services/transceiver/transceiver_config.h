@@ -22,7 +22,6 @@ struct transceiver_config {
     uint16_t control_port;
     unsigned shard_count;
     size_t udp_buffer_bytes;
-    bool accept_bare; /* datagrams without a shim, for tests without a relay */
 
     char announce[TRANSCEIVER_TARGETS_MAX][TRANSCEIVER_TEXT_CAP]; /* host:port */
     size_t announce_count;

@@ -1,30 +1,22 @@
 /*
- * backend_port.h - a shard's connection to the inference backend
+ * backend_port.h - a shard's socket to the inference backend: dialled, and dialled again
  *
- * Dials, says HELLO, keeps the heartbeat, dials again after 100 ms to 2 s. Many sessions share the
- * connection; a session's handle on it is its session id.
- * Takes:   frames of sessions (sequence numbers are given here), and the address to dial.
- * Gives:   frames of sessions, in order, checked for gaps.
- * Owns:    the socket, one reader, one output buffer sized for half a second of every session's
- *          voice.
- * Bounds:  when the backend does not read, AUDIO_IN beyond three quarters of the output buffer is
- *          dropped and counted; when the buffer is full the link counts as dead. Media never waits.
- * Fails:   a broken frame, a gap, a wrong version or silence closes the link: poll_lost says so
- * once.
+ * Takes:   the address to dial; frames of sessions.
+ * Gives:   frames of sessions; word of a link that broke.
+ * Owns:    the socket and its backend_stream. A link that breaks is dialled again after 100 ms,
+ *          200 ms ... 2 s.
+ * Not here: what the bytes mean (backend_stream.h).
  */
 #ifndef EARSHOT_BACKEND_PORT_H
 #define EARSHOT_BACKEND_PORT_H
 
-#include "common/backend_link/backend_frame.h"
 #include "common/base/net_addr.h"
 #include "common/base/random.h"
-#include "common/runtime/metrics.h"
+#include "services/transceiver/port/backend_stream.h"
 
 struct backend_port_config {
     const char *unix_path; /* NULL: TCP, see backend_port_set_address */
-    const char *name;      /* of this transceiver, for HELLO */
-    uint32_t instance_id;
-    size_t session_capacity;
+    struct backend_stream_config stream;
     struct random_source random; /* spreads the redials */
 };
 
@@ -32,9 +24,7 @@ struct backend_port_counters {
     metric_value is_up;
     metric_value connects;
     metric_value losses;
-    metric_value frames_received;
-    metric_value frames_sent;
-    metric_value audio_dropped; /* the backend does not read */
+    struct backend_stream_counters stream;
 };
 
 struct backend_port;
@@ -54,14 +44,14 @@ void backend_port_service(struct backend_port *p, short revents, uint64_t now_us
 void backend_port_tick(struct backend_port *p, uint64_t now_us);
 uint64_t backend_port_next_timeout(const struct backend_port *p);
 
-/* A frame for the session named in it; its payload is borrowed until the next call. */
+/* A frame for the session named in it; its payload is borrowed until the next service. */
 MUST_USE bool backend_port_poll_frame(struct backend_port *p, struct backend_frame *out,
                                       uint64_t now_us);
-/* True once after each loss of a link that was up. */
+/* True once after each loss of a link that had greeted. */
 MUST_USE bool backend_port_poll_lost(struct backend_port *p);
 
-/* Appends a frame; SESSION_START opens its handle. Frames are dropped while the link is down. */
-void backend_port_send(struct backend_port *p, const struct backend_frame *frame, uint64_t now_us);
+/* Appends; dropped while there is no link. */
+void backend_port_send(struct backend_port *p, const struct backend_frame *frame);
 /* Writes what the socket takes. Once per loop turn. */
 void backend_port_flush(struct backend_port *p, uint64_t now_us);
 

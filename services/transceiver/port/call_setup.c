@@ -1,0 +1,140 @@
+/* call_setup.c - see call_setup.h */
+#include "services/transceiver/port/call_setup.h"
+
+#include <stdio.h>
+
+#define RETRY_AFTER_MS 1000
+
+_Static_assert(SESSION_TENANT_BYTES == CONTROL_TENANT_BYTES, "a tenant is a tenant");
+_Static_assert(SESSION_CALL_ID_CAP == CONTROL_CALL_ID_CHARS_MAX + 1, "a call id is a call id");
+
+static uint32_t refuse(struct control_reply *out, enum control_refusal code, const char *message,
+                       uint32_t retry_after_ms)
+{
+    out->refusal = code;
+    out->message = bytes_view_of_text(message);
+    out->retry_after_ms = retry_after_ms;
+    return 0;
+}
+
+/* NONE when there is room for one more. */
+static const char *why_full(const struct call_setup *setup)
+{
+    const size_t capacity = setup->config->session_count_max / setup->config->shard_count;
+    /* A flood of offers that never connect must leave room for calls that do. */
+    const size_t pending_max = capacity < 4 ? capacity : capacity / 4;
+    if (session_registry_count(setup->registry) >= capacity) {
+        return "every session is taken";
+    }
+    return setup->pending_count >= pending_max ? "too many calls are being set up" : NULL;
+}
+
+static void fill_session(const struct call_setup *setup,
+                         const struct control_create_session *request, struct session_config *out)
+{
+    const struct transceiver_config *config = setup->config;
+    memcpy(out->call_id, request->call_id, sizeof(out->call_id));
+    memcpy(out->tenant, request->tenant, sizeof(out->tenant));
+    out->identity = setup->identity;
+    out->silences = setup->silences;
+    out->outbox = setup->outbox;
+    out->random = setup->random;
+    out->unix_offset_us = setup->unix_offset_us;
+    out->setup_timeout_us = config->setup_timeout_us;
+    out->duration_max_us = config->call_duration_max_us;
+    if (request->duration_s_max != 0) {
+        out->duration_max_us =
+            time_earlier(out->duration_max_us, request->duration_s_max * US_PER_S);
+    }
+    out->backend_start = (struct backend_start){
+        .call_id = out->call_id,
+        /* flite speaks at 16 kHz, most models at 24. */
+        .format = {{BACKEND_CODEC_PCM16, 16}, {BACKEND_CODEC_PCM16, 24}},
+        .format_count = 2,
+        .credit_us = config->credit_us,
+        .trace_id = request->trace_id,
+        .client_agent = request->client_agent,
+        .client_language = request->client_language,
+        .client_place = request->client_place,
+        .session_json = request->session_json,
+    };
+}
+
+static size_t write_answer(struct call_setup *setup, const struct control_create_session *request,
+                           const struct sdp_offer *offer, const struct session_config *session,
+                           uint32_t ssrc)
+{
+    struct sdp_answer answer = {
+        .ice_ufrag = session->ice_ufrag,
+        .ice_pwd = session->ice_pwd,
+        .setup_active = offer->setup != SDP_SETUP_ACTIVE,
+        .ssrc = ssrc,
+    };
+    random_fill(setup->random, &answer.origin_id, sizeof(answer.origin_id));
+    answer.origin_id >>= 1; /* RFC 3264 s.5: it must fit a signed 64-bit number */
+    memcpy(answer.fingerprint_sha256, dtls_identity_fingerprint(setup->identity),
+           sizeof(answer.fingerprint_sha256));
+    for (size_t i = 0; i < request->ingress_count && i < SDP_ANSWER_CANDIDATES_MAX; i++) {
+        answer.candidate[i].address = request->ingress[i].address;
+        answer.candidate[i].is_tcp = request->ingress[i].is_tcp;
+        answer.candidate_count++;
+    }
+    return sdp_answer_write(offer, &answer, setup->answer, sizeof(setup->answer));
+}
+
+/* A session for an offer that was understood, and its answer. */
+static uint32_t create_session(struct call_setup *setup,
+                               const struct control_create_session *request,
+                               const struct sdp_offer *offer, struct control_reply *out,
+                               uint64_t now_us)
+{
+    char ufrag[ROUTING_TOKEN_CHARS + 1] = {0};
+    char pwd[CLIENT_LEG_PWD_CHARS + 1] = {0};
+    const uint32_t id = session_registry_reserve(setup->registry);
+    const struct routing_token token = {.cluster_id = setup->config->cluster_id,
+                                        .instance_id = setup->instance_id,
+                                        .session_id = id};
+    routing_token_seal(setup->key_ring, &token, ufrag);
+    random_ice_chars(setup->random, pwd, CLIENT_LEG_PWD_CHARS);
+    struct session_config config = {
+        .session_id = id, .offer = offer, .ice_ufrag = ufrag, .ice_pwd = pwd};
+    fill_session(setup, request, &config);
+    struct session *session = session_create(&config, now_us);
+    const size_t len =
+        session == NULL ? 0 : write_answer(setup, request, offer, &config, session_ssrc(session));
+    explicit_bzero(pwd, sizeof(pwd));
+    if (len == 0) {
+        session_destroy(session);
+        session_registry_remove(setup->registry, id);
+        return refuse(out, CONTROL_INTERNAL, "the session could not be made", 0);
+    }
+    session_registry_put(setup->registry, id, session);
+    out->kind = CONTROL_CREATE_SESSION;
+    out->instance_id = setup->instance_id;
+    out->session_id = id;
+    out->answer_sdp = bytes_view_of(setup->answer, len);
+    return id;
+}
+
+uint32_t call_setup_create(struct call_setup *setup, const struct control_create_session *request,
+                           bool is_backend_up, struct control_reply *out, uint64_t now_us)
+{
+    struct sdp_offer offer;
+    const char *full = why_full(setup);
+    if (full != NULL) {
+        return refuse(out, CONTROL_FULL, full, RETRY_AFTER_MS);
+    }
+    if (!is_backend_up) {
+        return refuse(out, CONTROL_BACKEND_UNAVAILABLE, "no inference backend is connected",
+                      RETRY_AFTER_MS);
+    }
+    switch (
+        sdp_offer_parse(request->offer_sdp, false, &offer, setup->reason, sizeof(setup->reason))) {
+    case SDP_OFFER_OK:
+        return create_session(setup, request, &offer, out, now_us);
+    case SDP_OFFER_NO_COMMON_CODEC:
+        return refuse(out, CONTROL_NO_COMMON_CODEC, setup->reason, 0);
+    default:
+        return refuse(out, CONTROL_BAD_OFFER, setup->reason, 0);
+    }
+}

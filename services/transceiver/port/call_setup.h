@@ -1,0 +1,39 @@
+/*
+ * call_setup.h - from an offer to a session and its answer
+ *
+ * Takes:   one CreateSession.
+ * Gives:   a session in the registry and the reply that carries its answer, or a refusal with a
+ *          reason for a person. Never waits for anybody.
+ * Bounds:  the registry's capacity; sessions that are not connected yet: a quarter of it.
+ */
+#ifndef EARSHOT_CALL_SETUP_H
+#define EARSHOT_CALL_SETUP_H
+
+#include "common/control/control_message.h"
+#include "common/routing/routing_token.h"
+#include "services/transceiver/core/sdp/sdp_answer.h"
+#include "services/transceiver/core/session/session.h"
+#include "services/transceiver/core/session/session_registry.h"
+#include "services/transceiver/transceiver_config.h"
+
+struct call_setup {
+    const struct transceiver_config *config;
+    const struct dtls_identity *identity;
+    const struct voice_silences *silences;
+    struct key_ring *key_ring;
+    struct session_registry *registry;
+    struct outbox *outbox;
+    struct random_source random;
+    uint32_t instance_id;
+    uint64_t unix_offset_us;           /* Unix time less now_us */
+    size_t pending_count;              /* sessions that are not connected yet; kept by the owner */
+    char answer[SDP_ANSWER_BYTES_MAX]; /* of the last reply */
+    char reason[SDP_REASON_CAP];
+};
+
+/* out->answer_sdp and out->message are borrowed from `setup` until the next call. The id of the new
+ * session, 0 after a refusal. */
+uint32_t call_setup_create(struct call_setup *setup, const struct control_create_session *request,
+                           bool is_backend_up, struct control_reply *out, uint64_t now_us);
+
+#endif

@@ -1,0 +1,397 @@
+/* event_loop.c - see event_loop.h */
+#include "services/transceiver/port/event_loop.h"
+
+#include "common/runtime/clock.h"
+#include "common/runtime/log.h"
+#include "common/runtime/name_resolver.h"
+#include "services/transceiver/port/shard_mailbox.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+/* The outbox is emptied when it holds this much, so that one turn never overflows it. */
+#define FLUSH_AT_DATAGRAMS 64
+#define TURN_US_MAX        US_PER_S
+/* Voice is late when the thread waits for a CPU. */
+#define SHARD_NICE (-15)
+
+struct event_loop {
+    struct event_loop_config config;
+    struct shard_calls calls;
+    struct udp_port *udp;
+    struct backend_port *backend;
+    struct name_resolver *resolver; /* NULL: the backend is a UNIX socket */
+    struct key_ring *key_ring;
+    struct shard_mailbox mailbox;
+    struct event_loop_counters counters;
+    pthread_t thread;
+    bool has_thread;
+    bool is_stopping;
+    uint64_t load_since_us;
+    uint64_t load_cpu_us;
+};
+
+static const uint32_t lag_bound_us[] = {100, 250, 500, 1000, 2000, 5000, 10000, 20000, 50000};
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static bool open_backend(struct event_loop *loop, struct fault *fault)
+{
+    static const char unix_prefix[] = "unix:";
+    const char *target = loop->config.config->backend;
+    const bool is_unix = strncmp(target, unix_prefix, sizeof(unix_prefix) - 1) == 0;
+    const struct backend_port_config config = {
+        .unix_path = is_unix ? target + sizeof(unix_prefix) - 1 : NULL,
+        .stream = {.name = loop->config.config->name,
+                   .instance_id = loop->config.instance_id,
+                   .session_capacity = shard_calls_slots(loop->config.config)},
+        .random = random_system(),
+    };
+    loop->backend = backend_port_create(&config);
+    if (loop->backend == NULL) {
+        return fault_set(fault, FAULT_SYSTEM, "backend: out of memory");
+    }
+    if (!is_unix) {
+        loop->resolver = name_resolver_start(&target, 1, fault);
+    }
+    return is_unix || loop->resolver != NULL;
+}
+
+static bool open_parts(struct event_loop *loop, struct fault *fault)
+{
+    const struct event_loop_config *config = &loop->config;
+    loop->key_ring = key_ring_copy(config->key_ring);
+    const struct shard_calls_config calls = {
+        .config = config->config,
+        .shard = config->shard,
+        .instance_id = config->instance_id,
+        .key_ring = loop->key_ring,
+        .identity = config->identity,
+        .silences = config->silences,
+        .random = random_system(),
+        .unix_offset_us = clock_unix_us() - clock_now_us(),
+    };
+    if (loop->key_ring == NULL || !shard_calls_init(&loop->calls, &calls)) {
+        return fault_set(fault, FAULT_SYSTEM, "shard %u: out of memory", config->shard);
+    }
+    loop->udp = udp_port_open(&config->media_address, config->config->udp_buffer_bytes, fault);
+    return loop->udp != NULL && open_backend(loop, fault) &&
+           shard_mailbox_open(&loop->mailbox, fault);
+}
+
+struct event_loop *event_loop_create(const struct event_loop_config *config, struct fault *fault)
+{
+    struct event_loop *loop = calloc(1, sizeof(*loop));
+    if (loop == NULL) {
+        (void)fault_set(fault, FAULT_SYSTEM, "shard %u: out of memory", config->shard);
+        return NULL;
+    }
+    loop->config = *config;
+    loop->mailbox.letter_fd = loop->mailbox.answer_fd = -1;
+    loop->counters.lag.bound_us = lag_bound_us;
+    loop->counters.lag.bound_count = COUNT_OF(lag_bound_us);
+    if (!open_parts(loop, fault)) {
+        event_loop_destroy(loop);
+        return NULL;
+    }
+    return loop;
+}
+
+void event_loop_destroy(struct event_loop *loop)
+{
+    if (loop == NULL) {
+        return;
+    }
+    shard_calls_deinit(&loop->calls);
+    backend_port_destroy(loop->backend);
+    name_resolver_stop(loop->resolver);
+    udp_port_close(loop->udp);
+    shard_mailbox_close(&loop->mailbox);
+    key_ring_destroy(loop->key_ring);
+    free(loop);
+}
+
+/* --- out -------------------------------------------------------------------------------------- */
+
+static void send_datagrams(struct event_loop *loop)
+{
+    struct udp_sending sending[UDP_PORT_BATCH];
+    const size_t count = outbox_datagram_count(loop->calls.outbox);
+    size_t batched = 0;
+    for (size_t i = 0; i < count; i++) {
+        sending[batched++] = relay_leg_wrap(loop->key_ring, loop->config.instance_id,
+                                            outbox_datagram_at(loop->calls.outbox, i));
+        if (batched == UDP_PORT_BATCH || i + 1 == count) {
+            udp_port_send(loop->udp, sending, batched);
+            batched = 0;
+        }
+    }
+}
+
+static void flush_outbox(struct event_loop *loop, uint64_t now_us)
+{
+    size_t cursor = 0;
+    uint32_t id = 0;
+    struct backend_frame frame;
+    send_datagrams(loop);
+    while (outbox_next_frame(loop->calls.outbox, &cursor, &id, &frame)) {
+        backend_port_send(loop->backend, &frame);
+    }
+    outbox_clear(loop->calls.outbox);
+    backend_port_flush(loop->backend, now_us);
+}
+
+static void settle(struct event_loop *loop, struct session *s, uint64_t now_us)
+{
+    shard_calls_settle(&loop->calls, s, now_us);
+    if (outbox_datagram_count(loop->calls.outbox) >= FLUSH_AT_DATAGRAMS) {
+        flush_outbox(loop, now_us);
+    }
+}
+
+/* --- in --------------------------------------------------------------------------------------- */
+
+static void take_datagram(struct event_loop *loop, const struct udp_received *received,
+                          uint64_t now_us)
+{
+    struct relay_leg_uplink uplink;
+    const enum relay_leg_result unwrapped =
+        relay_leg_unwrap(loop->key_ring, loop->config.instance_id, received, &uplink);
+    metric_add(&loop->counters.relay_leg[unwrapped], 1);
+    if (unwrapped != RELAY_LEG_OK) {
+        return;
+    }
+    struct session *s = session_registry_find(loop->calls.registry, uplink.session_id);
+    if (s == NULL) {
+        metric_add(&loop->counters.no_session, 1);
+        return;
+    }
+    const enum client_leg_result result =
+        session_input_datagram(s, &uplink.datagram, &uplink.path, now_us);
+    metric_add(&loop->counters.datagrams[result], 1);
+    settle(loop, s, now_us);
+}
+
+static void take_datagrams(struct event_loop *loop)
+{
+    const struct udp_received *received = NULL;
+    const uint64_t now_us = clock_now_us();
+    const size_t count = udp_port_receive(loop->udp, &received);
+    for (size_t i = 0; i < count; i++) {
+        take_datagram(loop, &received[i], now_us);
+    }
+}
+
+static void take_frames(struct event_loop *loop, uint64_t now_us)
+{
+    struct backend_frame frame;
+    while (backend_port_poll_frame(loop->backend, &frame, now_us)) {
+        struct session *s = session_registry_find(loop->calls.registry, frame.session);
+        if (s != NULL) {
+            session_input_frame(s, &frame, now_us);
+            settle(loop, s, now_us);
+        }
+    }
+    if (backend_port_poll_lost(loop->backend)) {
+        shard_calls_end_all(&loop->calls, SESSION_END_BACKEND_LOST, now_us);
+    }
+}
+
+static void take_addresses(struct event_loop *loop)
+{
+    struct name_answer answer;
+    while (name_resolver_take(loop->resolver, &answer)) {
+        if (answer.address_count > 0) {
+            backend_port_set_address(loop->backend, &answer.address[0]);
+        }
+    }
+}
+
+static void replace_key_ring(struct event_loop *loop, const struct key_ring *ring)
+{
+    struct key_ring *copy = key_ring_copy(ring);
+    if (copy == NULL) {
+        log_error("shard.key_ring shard=%u error=\"out of memory\"", loop->config.shard);
+        return;
+    }
+    shard_calls_set_key_ring(&loop->calls, copy);
+    key_ring_destroy(loop->key_ring);
+    loop->key_ring = copy;
+}
+
+static void take_letter(struct event_loop *loop, uint64_t now_us)
+{
+    struct shard_letter letter;
+    if (!shard_mailbox_take(&loop->mailbox, &letter)) {
+        return;
+    }
+    switch (letter.kind) {
+    case SHARD_LETTER_REQUEST:
+        shard_calls_answer(&loop->calls, letter.request, backend_port_is_up(loop->backend),
+                           letter.reply, now_us);
+        break;
+    case SHARD_LETTER_KEY_RING:
+        replace_key_ring(loop, letter.key_ring);
+        break;
+    case SHARD_LETTER_DRAIN:
+        loop->calls.is_draining = true;
+        break;
+    case SHARD_LETTER_STOP:
+        loop->calls.is_draining = loop->is_stopping = true;
+        shard_calls_end_all(&loop->calls, SESSION_END_SHUTDOWN, now_us);
+        break;
+    }
+    shard_mailbox_answer(&loop->mailbox);
+}
+
+/* --- the turn --------------------------------------------------------------------------------- */
+
+static void serve_timers(struct event_loop *loop)
+{
+    uint64_t now_us = clock_now_us();
+    const uint64_t due_us = session_registry_next_deadline(loop->calls.registry);
+    if (due_us <= now_us) {
+        metric_observe(&loop->counters.lag, now_us - due_us);
+    }
+    uint32_t id = 0;
+    while ((id = session_registry_take_due(loop->calls.registry, now_us)) != 0) {
+        struct session *s = session_registry_find(loop->calls.registry, id);
+        session_tick(s, now_us);
+        settle(loop, s, now_us);
+        /* Encoding takes time: what came meanwhile is read between two of them. */
+        take_datagrams(loop);
+        now_us = clock_now_us();
+    }
+    if (backend_port_next_timeout(loop->backend) <= now_us) {
+        backend_port_tick(loop->backend, now_us);
+    }
+}
+
+static void measure_load(struct event_loop *loop, uint64_t now_us)
+{
+    const uint64_t passed_us = now_us - loop->load_since_us;
+    struct timespec cpu;
+    if (passed_us < US_PER_S || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) != 0) {
+        return;
+    }
+    const uint64_t cpu_us = (uint64_t)cpu.tv_sec * US_PER_S + (uint64_t)cpu.tv_nsec / 1000;
+    metric_set(&loop->counters.load_permille, (cpu_us - loop->load_cpu_us) * 1000 / passed_us);
+    loop->load_cpu_us = cpu_us;
+    loop->load_since_us = now_us;
+}
+
+static void wait_for_work(struct event_loop *loop, struct pollfd fds[4])
+{
+    const uint64_t due_us = time_earlier(session_registry_next_deadline(loop->calls.registry),
+                                         backend_port_next_timeout(loop->backend));
+    const uint64_t wait_us = time_earlier(time_since(clock_now_us(), due_us), TURN_US_MAX);
+    const struct timespec wait = {.tv_sec = (time_t)(wait_us / US_PER_S),
+                                  .tv_nsec = (long)(wait_us % US_PER_S * 1000)};
+    fds[0] = (struct pollfd){.fd = udp_port_fd(loop->udp), .events = POLLIN};
+    fds[1] = (struct pollfd){.fd = loop->mailbox.letter_fd, .events = POLLIN};
+    fds[2] = (struct pollfd){.fd = loop->resolver == NULL ? -1 : name_resolver_fd(loop->resolver),
+                             .events = POLLIN};
+    backend_port_want(loop->backend, &fds[3].fd, &fds[3].events);
+    if (ppoll(fds, 4, &wait, NULL) < 0) {
+        fds[0].revents = fds[1].revents = fds[2].revents = fds[3].revents = 0;
+    }
+}
+
+static void turn(struct event_loop *loop)
+{
+    struct pollfd fds[4];
+    wait_for_work(loop, fds);
+    const uint64_t now_us = clock_now_us();
+    if (fds[0].revents != 0) {
+        take_datagrams(loop);
+    }
+    if (fds[2].revents != 0) {
+        take_addresses(loop);
+    }
+    backend_port_service(loop->backend, fds[3].revents, now_us);
+    take_frames(loop, now_us);
+    if (fds[1].revents != 0) {
+        take_letter(loop, now_us);
+    }
+    serve_timers(loop);
+    flush_outbox(loop, clock_now_us());
+    metric_set(loop->config.beat, now_us);
+    measure_load(loop, now_us);
+}
+
+static void *event_loop_thread(void *context)
+{
+    struct event_loop *loop = context;
+    if (setpriority(PRIO_PROCESS, 0, SHARD_NICE) != 0) {
+        log_info("shard.priority shard=%u nice=0 remedy=\"CAP_SYS_NICE makes voice steadier\"",
+                 loop->config.shard);
+    }
+    while (!loop->is_stopping || session_registry_count(loop->calls.registry) > 0) {
+        turn(loop);
+    }
+    return NULL;
+}
+
+bool event_loop_start(struct event_loop *loop, struct fault *fault)
+{
+    metric_set(loop->config.beat, clock_now_us());
+    const int error = pthread_create(&loop->thread, NULL, event_loop_thread, loop);
+    if (error != 0) {
+        return fault_set(fault, FAULT_SYSTEM, "shard %u: thread: %s", loop->config.shard,
+                         strerror(error));
+    }
+    loop->has_thread = true;
+    return true;
+}
+
+void event_loop_stop(struct event_loop *loop)
+{
+    if (loop->has_thread) {
+        shard_mailbox_send(&loop->mailbox, &(struct shard_letter){.kind = SHARD_LETTER_STOP});
+        (void)pthread_join(loop->thread, NULL);
+        loop->has_thread = false;
+    }
+}
+
+void event_loop_call(struct event_loop *loop, const struct control_request *request,
+                     struct control_reply *out)
+{
+    shard_mailbox_send(
+        &loop->mailbox,
+        &(struct shard_letter){.kind = SHARD_LETTER_REQUEST, .request = request, .reply = out});
+}
+
+void event_loop_set_key_ring(struct event_loop *loop, const struct key_ring *ring)
+{
+    shard_mailbox_send(&loop->mailbox,
+                       &(struct shard_letter){.kind = SHARD_LETTER_KEY_RING, .key_ring = ring});
+}
+
+void event_loop_drain(struct event_loop *loop)
+{
+    shard_mailbox_send(&loop->mailbox, &(struct shard_letter){.kind = SHARD_LETTER_DRAIN});
+}
+
+const struct event_loop_counters *event_loop_counters(const struct event_loop *loop)
+{
+    return &loop->counters;
+}
+
+const struct shard_counters *event_loop_calls(const struct event_loop *loop)
+{
+    return &loop->calls.counters;
+}
+
+const struct udp_port_counters *event_loop_udp(const struct event_loop *loop)
+{
+    return udp_port_counters(loop->udp);
+}
+
+const struct backend_port_counters *event_loop_backend(const struct event_loop *loop)
+{
+    return backend_port_counters(loop->backend);
+}

@@ -1,0 +1,215 @@
+/* shard_calls.c - see shard_calls.h */
+#include "services/transceiver/port/shard_calls.h"
+
+#include "common/runtime/log.h"
+
+#define OUTBOX_DATAGRAMS   1024
+#define OUTBOX_FRAME_BYTES (4u << 20)
+
+static const uint32_t setup_bound_us[] = {5000,   10000,  25000,   50000,   100000,  200000,
+                                          300000, 500000, 1000000, 1500000, 3000000, 10000000};
+
+static void init_histogram(struct metric_histogram *h)
+{
+    h->bound_us = setup_bound_us;
+    h->bound_count = COUNT_OF(setup_bound_us);
+}
+
+/* A session that has ended keeps its slot while it says so. */
+size_t shard_calls_slots(const struct transceiver_config *config)
+{
+    const size_t capacity = config->session_count_max / config->shard_count;
+    return capacity + capacity / 4 + 1;
+}
+
+bool shard_calls_init(struct shard_calls *calls, const struct shard_calls_config *config)
+{
+    *calls = (struct shard_calls){0};
+    calls->outbox = outbox_create(OUTBOX_DATAGRAMS, OUTBOX_FRAME_BYTES);
+    calls->registry = session_registry_create(config->shard, shard_calls_slots(config->config));
+    calls->setup = (struct call_setup){
+        .config = config->config,
+        .identity = config->identity,
+        .silences = config->silences,
+        .key_ring = config->key_ring,
+        .registry = calls->registry,
+        .outbox = calls->outbox,
+        .random = config->random,
+        .instance_id = config->instance_id,
+        .unix_offset_us = config->unix_offset_us,
+    };
+    init_histogram(&calls->counters.setup_ice);
+    init_histogram(&calls->counters.setup_dtls);
+    init_histogram(&calls->counters.setup_first_audio);
+    return calls->outbox != NULL && calls->registry != NULL;
+}
+
+void shard_calls_deinit(struct shard_calls *calls)
+{
+    size_t cursor = 0;
+    struct session *s = NULL;
+    while (calls->registry != NULL &&
+           (s = session_registry_next(calls->registry, &cursor)) != NULL) {
+        session_destroy(s);
+    }
+    session_registry_destroy(calls->registry);
+    outbox_destroy(calls->outbox);
+}
+
+void shard_calls_set_key_ring(struct shard_calls *calls, struct key_ring *ring)
+{
+    calls->setup.key_ring = ring;
+}
+
+/* --- counting --------------------------------------------------------------------------------- */
+
+static uint64_t passed_ms(uint64_t from_us, uint64_t to_us)
+{
+    return time_since(from_us, to_us) / US_PER_MS;
+}
+
+static void note_connected(struct shard_calls *calls, const struct session *s)
+{
+    const struct session_timeline *t = session_timeline(s);
+    calls->setup.pending_count--;
+    metric_observe(&calls->counters.setup_ice, t->first_check_us - t->created_us);
+    metric_observe(&calls->counters.setup_dtls, t->connected_us - t->created_us);
+    log_info("session.connected call=%s ice_ms=%llu dtls_ms=%llu", session_call_id(s),
+             (unsigned long long)passed_ms(t->created_us, t->first_check_us),
+             (unsigned long long)passed_ms(t->created_us, t->connected_us));
+}
+
+static void note_ended(struct shard_calls *calls, const struct session *s,
+                       enum session_end_reason reason)
+{
+    const struct session_stats stats = session_stats(s);
+    const struct session_timeline *t = session_timeline(s);
+    struct shard_counters *c = &calls->counters;
+    if (t->connected_us == 0) {
+        calls->setup.pending_count--;
+    }
+    if (t->first_audio_out_us != 0) {
+        metric_observe(&c->setup_first_audio, t->first_audio_out_us - t->created_us);
+    }
+    metric_add(&c->sessions_ended[reason], 1);
+    metric_add(&c->audio_frames_decoded, stats.uplink.frames - stats.uplink.concealed);
+    metric_add(&c->audio_frames_concealed, stats.uplink.concealed);
+    metric_add(&c->packets_sent, stats.downlink.packets);
+    metric_add(&c->slots_skipped, stats.downlink.skipped_slots);
+    log_info("session.ended call=%s reason=%s life_ms=%llu frames_in=%llu concealed=%llu "
+             "packets_out=%llu skipped=%llu rtt_ms=%llu",
+             session_call_id(s), session_end_reason_name(reason),
+             (unsigned long long)passed_ms(t->created_us, t->ended_us),
+             (unsigned long long)stats.uplink.frames, (unsigned long long)stats.uplink.concealed,
+             (unsigned long long)stats.downlink.packets,
+             (unsigned long long)stats.downlink.skipped_slots,
+             (unsigned long long)(stats.sender.rtt_us / US_PER_MS));
+}
+
+void shard_calls_settle(struct shard_calls *calls, struct session *s, uint64_t now_us)
+{
+    struct session_event event;
+    while (session_poll_event(s, &event)) {
+        if (event.kind == SESSION_EVENT_CONNECTED) {
+            note_connected(calls, s);
+        } else {
+            note_ended(calls, s, event.reason);
+        }
+    }
+    if (session_is_over(s)) {
+        session_registry_remove(calls->registry, session_id(s));
+        session_destroy(s);
+    } else {
+        session_registry_set_deadline(calls->registry, session_id(s),
+                                      time_later(session_next_timeout(s), now_us));
+    }
+    metric_set(&calls->counters.sessions_active, session_registry_count(calls->registry));
+    metric_set(&calls->counters.sessions_pending, calls->setup.pending_count);
+    metric_set(&calls->counters.outbox_dropped, outbox_dropped(calls->outbox));
+}
+
+void shard_calls_end_all(struct shard_calls *calls, enum session_end_reason reason, uint64_t now_us)
+{
+    size_t cursor = 0;
+    struct session *s = NULL;
+    while ((s = session_registry_next(calls->registry, &cursor)) != NULL) {
+        if (reason == SESSION_END_BACKEND_LOST) {
+            session_backend_lost(s, now_us);
+        } else {
+            session_end(s, reason, now_us);
+        }
+        shard_calls_settle(calls, s, now_us);
+    }
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static void refuse(struct control_reply *out, enum control_refusal code, const char *message)
+{
+    out->refusal = code;
+    out->message = bytes_view_of_text(message);
+}
+
+static void create_call(struct shard_calls *calls, const struct control_create_session *request,
+                        bool is_backend_up, struct control_reply *out, uint64_t now_us)
+{
+    if (calls->is_draining) {
+        refuse(out, CONTROL_DRAINING, "this transceiver is going away");
+        return;
+    }
+    const uint32_t id = call_setup_create(&calls->setup, request, is_backend_up, out, now_us);
+    if (id == 0) {
+        return;
+    }
+    calls->setup.pending_count++;
+    metric_add(&calls->counters.sessions_created, 1);
+    log_info("session.created call=%s", request->call_id);
+    shard_calls_settle(calls, session_registry_find(calls->registry, id), now_us);
+}
+
+/* Once per hang-up: a walk is cheaper than a second table to keep right. */
+static struct session *find_call(const struct shard_calls *calls,
+                                 const struct control_end_session *request)
+{
+    size_t cursor = 0;
+    struct session *s = NULL;
+    while ((s = session_registry_next(calls->registry, &cursor)) != NULL) {
+        const bool is_owner = memcmp(session_tenant(s), request->tenant, SESSION_TENANT_BYTES) == 0;
+        if (strcmp(session_call_id(s), request->call_id) == 0 &&
+            (is_owner || request->is_operator)) {
+            return s;
+        }
+    }
+    return NULL;
+}
+
+static void end_call(struct shard_calls *calls, const struct control_end_session *request,
+                     struct control_reply *out, uint64_t now_us)
+{
+    struct session *s = find_call(calls, request);
+    if (s == NULL) {
+        refuse(out, CONTROL_NOT_FOUND, "no such call");
+        return;
+    }
+    out->kind = CONTROL_END_SESSION;
+    session_end(s, SESSION_END_HANGUP, now_us);
+    shard_calls_settle(calls, s, now_us);
+}
+
+void shard_calls_answer(struct shard_calls *calls, const struct control_request *request,
+                        bool is_backend_up, struct control_reply *out, uint64_t now_us)
+{
+    *out = (struct control_reply){0};
+    memcpy(out->request_id, request->request_id, sizeof(out->request_id));
+    switch (request->kind) {
+    case CONTROL_CREATE_SESSION:
+        create_call(calls, &request->body.create_session, is_backend_up, out, now_us);
+        break;
+    case CONTROL_END_SESSION:
+        end_call(calls, &request->body.end_session, out, now_us);
+        break;
+    case CONTROL_REQUEST_UNKNOWN:
+        refuse(out, CONTROL_NOT_IMPLEMENTED, "this request is not known here");
+        break;
+    }
+}

@@ -1,0 +1,63 @@
+/*
+ * shard_calls.h - the calls of one shard: made, found, ended and counted
+ *
+ * Owns:    the registry and its sessions, the outbox they share, the counters.
+ * Gives:   after each change of a session shard_calls_settle tells its events to log and counters,
+ *          plans its next deadline, and frees it when it is over.
+ * Not here: sockets and the clock (event_loop.c).
+ */
+#ifndef EARSHOT_SHARD_CALLS_H
+#define EARSHOT_SHARD_CALLS_H
+
+#include "common/runtime/metrics.h"
+#include "services/transceiver/port/call_setup.h"
+
+struct shard_counters {
+    metric_value sessions_active; /* calls, and those that are saying goodbye */
+    metric_value sessions_pending;
+    metric_value sessions_created;
+    metric_value sessions_ended[SESSION_END_REASON_COUNT];
+    metric_value audio_frames_decoded; /* these four: of calls that have ended */
+    metric_value audio_frames_concealed;
+    metric_value packets_sent;
+    metric_value slots_skipped;
+    metric_value outbox_dropped;
+    struct metric_histogram setup_ice;
+    struct metric_histogram setup_dtls;
+    struct metric_histogram setup_first_audio;
+};
+
+struct shard_calls_config {
+    const struct transceiver_config *config;
+    unsigned shard;
+    uint32_t instance_id;
+    struct key_ring *key_ring; /* borrowed; see shard_calls_set_key_ring */
+    const struct dtls_identity *identity;
+    const struct voice_silences *silences;
+    struct random_source random; /* passwords, SSRCs */
+    uint64_t unix_offset_us;     /* Unix time less now_us */
+};
+
+struct shard_calls {
+    struct call_setup setup;
+    struct session_registry *registry;
+    struct outbox *outbox;
+    struct shard_counters counters;
+    bool is_draining; /* no new calls */
+};
+
+MUST_USE bool shard_calls_init(struct shard_calls *calls, const struct shard_calls_config *config);
+void shard_calls_deinit(struct shard_calls *calls);
+void shard_calls_set_key_ring(struct shard_calls *calls, struct key_ring *ring);
+/* Slots of the registry: session ids stay below it. */
+size_t shard_calls_slots(const struct transceiver_config *config);
+
+/* Fills *out; what it borrows is valid until the next call. */
+void shard_calls_answer(struct shard_calls *calls, const struct control_request *request,
+                        bool is_backend_up, struct control_reply *out, uint64_t now_us);
+/* The session may be gone afterwards. */
+void shard_calls_settle(struct shard_calls *calls, struct session *s, uint64_t now_us);
+void shard_calls_end_all(struct shard_calls *calls, enum session_end_reason reason,
+                         uint64_t now_us);
+
+#endif

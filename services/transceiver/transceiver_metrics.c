@@ -1,0 +1,192 @@
+/* transceiver_metrics.c - see transceiver_metrics.h */
+#include "services/transceiver/transceiver_metrics.h"
+
+#include <stdio.h>
+
+#define LABEL_CAP 96
+
+void transceiver_metrics_note_keys(struct transceiver_metrics *m, const struct key_ring *ring)
+{
+    uint64_t ids = 0;
+    for (unsigned id = 0; id < KEY_RING_IDS; id++) {
+        ids |= (uint64_t)key_ring_has(ring, (uint8_t)id) << id;
+    }
+    metric_set(&m->key_ids, ids);
+    metric_set(&m->key_active, key_ring_active_id(ring));
+}
+
+/* Where a counter lives in a shard: one of its structs, and the place in it. */
+enum owner { IN_CALLS, IN_LOOP, IN_UDP, IN_BACKEND };
+
+static const void *owner_of(const struct event_loop *loop, enum owner owner)
+{
+    switch (owner) {
+    case IN_CALLS:
+        return event_loop_calls(loop);
+    case IN_LOOP:
+        return event_loop_counters(loop);
+    case IN_UDP:
+        return event_loop_udp(loop);
+    default:
+        return event_loop_backend(loop);
+    }
+}
+
+static uint64_t sum(const struct transceiver_metrics *m, enum owner owner, size_t offset)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < m->loop_count; i++) {
+        const uint8_t *counters = owner_of(m->loops[i], owner);
+        total += metric_get((const metric_value *)(const void *)(counters + offset));
+    }
+    return total;
+}
+
+/* Families that are one number each. */
+static const struct {
+    const char *name;
+    enum metric_type type;
+    const char *help;
+    enum owner owner;
+    size_t offset;
+} single[] = {
+    {"earshot_transceiver_sessions_active", METRIC_GAUGE, "Calls that are running or ending",
+     IN_CALLS, offsetof(struct shard_counters, sessions_active)},
+    {"earshot_transceiver_sessions_pending", METRIC_GAUGE, "Calls that are not connected yet",
+     IN_CALLS, offsetof(struct shard_counters, sessions_pending)},
+    {"earshot_transceiver_sessions_created_total", METRIC_COUNTER, "Offers that were answered",
+     IN_CALLS, offsetof(struct shard_counters, sessions_created)},
+    {"earshot_transceiver_audio_packets_sent_total", METRIC_COUNTER,
+     "RTP packets sent in calls that have ended", IN_CALLS,
+     offsetof(struct shard_counters, packets_sent)},
+    {"earshot_transceiver_slots_skipped_total", METRIC_COUNTER,
+     "20 ms slots left out because the thread was late, in calls that have ended", IN_CALLS,
+     offsetof(struct shard_counters, slots_skipped)},
+    {"earshot_transceiver_outbox_dropped_total", METRIC_COUNTER,
+     "Datagrams and frames lost to a full outbox", IN_CALLS,
+     offsetof(struct shard_counters, outbox_dropped)},
+    {"earshot_transceiver_datagrams_without_session_total", METRIC_COUNTER,
+     "Datagrams of calls that are over", IN_LOOP, offsetof(struct event_loop_counters, no_session)},
+    {"earshot_transceiver_received_bytes_total", METRIC_COUNTER, "Bytes from relays, with shims",
+     IN_UDP, offsetof(struct udp_port_counters, received_bytes)},
+    {"earshot_transceiver_sent_bytes_total", METRIC_COUNTER, "Bytes to relays, with shims", IN_UDP,
+     offsetof(struct udp_port_counters, sent_bytes)},
+    {"earshot_transceiver_sent_datagrams_total", METRIC_COUNTER, "Datagrams to relays", IN_UDP,
+     offsetof(struct udp_port_counters, sent_datagrams)},
+    {"earshot_transceiver_send_failures_total", METRIC_COUNTER,
+     "Datagrams that the kernel did not take", IN_UDP,
+     offsetof(struct udp_port_counters, send_failed)},
+    {"earshot_transceiver_datagrams_too_long_total", METRIC_COUNTER,
+     "Datagrams longer than any of ours", IN_UDP,
+     offsetof(struct udp_port_counters, received_too_long)},
+    {"earshot_socket_dropped_datagrams_total", METRIC_COUNTER,
+     "Datagrams lost to a full receive buffer (SO_RXQ_OVFL)", IN_UDP,
+     offsetof(struct udp_port_counters, kernel_dropped)},
+    {"earshot_transceiver_backend_links", METRIC_GAUGE, "Shards with a backend", IN_BACKEND,
+     offsetof(struct backend_port_counters, is_up)},
+    {"earshot_transceiver_backend_losses_total", METRIC_COUNTER, "Backend links that broke",
+     IN_BACKEND, offsetof(struct backend_port_counters, losses)},
+    {"earshot_transceiver_backend_audio_dropped_total", METRIC_COUNTER,
+     "Audio frames dropped because the backend did not read", IN_BACKEND,
+     offsetof(struct backend_port_counters, stream.audio_dropped)},
+};
+
+static void print_labelled(struct metrics_text *t, const char *label, const char *value,
+                           uint64_t number)
+{
+    char labels[LABEL_CAP];
+    (void)snprintf(labels, sizeof(labels), "%s=\"%s\"", label, value);
+    metrics_sample_u64(t, labels, number);
+}
+
+static void print_reasons(struct metrics_text *t, const struct transceiver_metrics *m)
+{
+    metrics_family(t, "earshot_transceiver_sessions_ended_total", METRIC_COUNTER,
+                   "Calls that ended, by reason");
+    for (size_t i = 0; i < SESSION_END_REASON_COUNT; i++) {
+        print_labelled(
+            t, "reason", session_end_reason_name((enum session_end_reason)i),
+            sum(m, IN_CALLS,
+                offsetof(struct shard_counters, sessions_ended) + i * sizeof(metric_value)));
+    }
+    metrics_family(t, "earshot_transceiver_datagrams_total", METRIC_COUNTER,
+                   "Client datagrams, by what became of them");
+    for (size_t i = 0; i < CLIENT_LEG_RESULT_COUNT; i++) {
+        print_labelled(
+            t, "verdict", client_leg_result_name((enum client_leg_result)i),
+            sum(m, IN_LOOP,
+                offsetof(struct event_loop_counters, datagrams) + i * sizeof(metric_value)));
+    }
+    metrics_family(t, "earshot_transceiver_shims_total", METRIC_COUNTER,
+                   "Datagrams of relays, by what their shim was worth");
+    for (size_t i = 0; i < RELAY_LEG_RESULT_COUNT; i++) {
+        print_labelled(
+            t, "verdict", relay_leg_result_name((enum relay_leg_result)i),
+            sum(m, IN_LOOP,
+                offsetof(struct event_loop_counters, relay_leg) + i * sizeof(metric_value)));
+    }
+    metrics_family(t, "earshot_transceiver_audio_frames_total", METRIC_COUNTER,
+                   "20 ms frames to backends, in calls that have ended");
+    print_labelled(t, "outcome", "decoded",
+                   sum(m, IN_CALLS, offsetof(struct shard_counters, audio_frames_decoded)));
+    print_labelled(t, "outcome", "concealed",
+                   sum(m, IN_CALLS, offsetof(struct shard_counters, audio_frames_concealed)));
+}
+
+static void print_histograms(struct metrics_text *t, const struct transceiver_metrics *m)
+{
+    char labels[LABEL_CAP];
+    metrics_family(t, "earshot_transceiver_setup_seconds", METRIC_HISTOGRAM,
+                   "From the offer to each stage of a call");
+    for (size_t i = 0; i < m->loop_count; i++) {
+        const struct shard_counters *calls = event_loop_calls(m->loops[i]);
+        (void)snprintf(labels, sizeof(labels), "stage=\"ice\",shard=\"%zu\"", i);
+        metrics_histogram(t, labels, &calls->setup_ice);
+        (void)snprintf(labels, sizeof(labels), "stage=\"dtls\",shard=\"%zu\"", i);
+        metrics_histogram(t, labels, &calls->setup_dtls);
+        (void)snprintf(labels, sizeof(labels), "stage=\"first_audio\",shard=\"%zu\"", i);
+        metrics_histogram(t, labels, &calls->setup_first_audio);
+    }
+    metrics_family(t, "earshot_loop_lag_seconds", METRIC_HISTOGRAM, "How late a timer was served");
+    for (size_t i = 0; i < m->loop_count; i++) {
+        (void)snprintf(labels, sizeof(labels), "worker=\"shard%zu\"", i);
+        metrics_histogram(t, labels, &event_loop_counters(m->loops[i])->lag);
+    }
+    metrics_family(t, "earshot_transceiver_shard_load_ratio", METRIC_GAUGE,
+                   "CPU of a shard's thread in the last second");
+    for (size_t i = 0; i < m->loop_count; i++) {
+        const uint64_t permille = metric_get(&event_loop_counters(m->loops[i])->load_permille);
+        (void)snprintf(labels, sizeof(labels), "shard=\"%zu\"", i);
+        metrics_sample(t, labels, (double)permille / 1000.0);
+    }
+}
+
+static void print_keys(struct metrics_text *t, const struct transceiver_metrics *m)
+{
+    char labels[LABEL_CAP];
+    metrics_family(t, "earshot_key_ring_key_info", METRIC_GAUGE, "Keys that this process has");
+    for (unsigned id = 0; id < KEY_RING_IDS; id++) {
+        if ((metric_get(&m->key_ids) >> id & 1) != 0) {
+            (void)snprintf(labels, sizeof(labels), "ring=\"media\",key_id=\"%02u\",active=\"%s\"",
+                           id, metric_get(&m->key_active) == id ? "true" : "false");
+            metrics_sample_u64(t, labels, 1);
+        }
+    }
+}
+
+void transceiver_metrics_print(struct metrics_text *t, void *context)
+{
+    const struct transceiver_metrics *m = context;
+    for (size_t i = 0; i < COUNT_OF(single); i++) {
+        metrics_family(t, single[i].name, single[i].type, single[i].help);
+        metrics_sample_u64(t, NULL, sum(m, single[i].owner, single[i].offset));
+    }
+    metrics_family(t, "earshot_transceiver_sessions_capacity", METRIC_GAUGE,
+                   "Calls this process takes");
+    metrics_sample_u64(t, NULL, m->capacity);
+    metrics_family(t, "earshot_transceiver_draining", METRIC_GAUGE, "1 after SIGTERM");
+    metrics_sample_u64(t, NULL, metric_get(&m->is_draining));
+    print_reasons(t, m);
+    print_histograms(t, m);
+    print_keys(t, m);
+}
