@@ -1,0 +1,68 @@
+/*
+ * sim_client.h - a WebRTC client in virtual time: full ICE, DTLS server, Opus both ways
+ *
+ * Takes:   our answer, datagrams, time.
+ * Gives:   an offer, datagrams, and what it heard: how many packets, what was missing, which tone.
+ * Speaks:  a sine of SIM_CLIENT_TONE_HZ, from the moment SRTP has keys, unless told to be silent.
+ */
+#ifndef EARSHOT_SIM_CLIENT_H
+#define EARSHOT_SIM_CLIENT_H
+
+#include "common/base/net_addr.h"
+#include "common/base/random.h"
+#include "common/base/time_us.h"
+
+#define SIM_CLIENT_TONE_HZ    440
+#define SIM_CLIENT_RATE_HZ    16000
+#define SIM_CLIENT_OFFER_CAP  2048
+#define SIM_CLIENT_PACKET_CAP 1600
+
+struct sim_client_config {
+    struct net_addr address;
+    uint64_t seed;
+    bool is_dtls_client;         /* a=setup:active, else actpass */
+    bool lies_about_fingerprint; /* the offer names another certificate */
+};
+
+struct sim_client_heard {
+    uint64_t packets;
+    uint64_t missing;    /* gaps in the sequence numbers */
+    uint64_t first_us;   /* of the first packet; 0 = none yet */
+    uint64_t latest_us;  /* of the latest packet */
+    uint64_t gap_us_max; /* between two packets */
+    bool was_closed;     /* by an alert of ours */
+};
+
+struct sim_client;
+
+struct sim_client *sim_client_create(const struct sim_client_config *config);
+void sim_client_destroy(struct sim_client *c);
+
+/* The offer's text, with a NUL. */
+const char *sim_client_offer(const struct sim_client *c);
+/* False when the answer lacks something. */
+bool sim_client_answer(struct sim_client *c, struct bytes_view sdp, uint64_t now_us);
+
+struct net_addr sim_client_address(const struct sim_client *c);
+/* Another address, as after a change of networks: it checks from there at once. */
+void sim_client_move(struct sim_client *c, const struct net_addr *address, uint64_t now_us);
+void sim_client_set_voice(struct sim_client *c, bool speaks);
+/* Closes DTLS as a browser does. */
+void sim_client_close(struct sim_client *c, uint64_t now_us);
+
+void sim_client_input(struct sim_client *c, struct bytes_view datagram, uint64_t now_us);
+void sim_client_tick(struct sim_client *c, uint64_t now_us);
+uint64_t sim_client_next_timeout(const struct sim_client *c);
+/* A datagram to send; its length, 0 = none. out: SIM_CLIENT_PACKET_CAP. */
+size_t sim_client_take(struct sim_client *c, uint8_t *out, struct net_addr *from,
+                       struct net_addr *to);
+
+bool sim_client_is_connected(const struct sim_client *c);
+const struct sim_client_heard *sim_client_heard(const struct sim_client *c);
+/* Power of `hz` in the last second heard, as a share of all its power: 1 = nothing else. Measured
+ * in windows of 50 ms. */
+double sim_client_tone_share(const struct sim_client *c, double hz);
+/* RMS of the last second heard, of full scale. */
+double sim_client_level(const struct sim_client *c);
+
+#endif
