@@ -2,10 +2,11 @@
  * backend_payload.h - the JSON payloads of control frames, as plain structs
  *
  * Takes:   one payload of at most BACKEND_PAYLOAD_BYTES_MAX (SESSION_START: its own bound) and
- * depth 8; unknown keys are ignored, missing ones get the protocol's default. Gives:   values with
- * bounded text; text that is too long is cut. Fails:   decode returns false: no JSON object, too
- * long, or a key of a wrong type. Encode returns 0 when the text does not fit. Not here:
- * SESSION_START's session JSON is passed through as the bytes it came as.
+ *          depth 8; unknown keys are ignored, missing ones get the protocol's default.
+ * Gives:   values with bounded text; text that is too long is cut.
+ * Fails:   decode returns false: no JSON object, too long, or a key of a wrong type. Encode returns
+ *          0 when the text does not fit.
+ * Not here: SESSION_START's session JSON is passed through as the bytes it came as.
  */
 #ifndef EARSHOT_BACKEND_PAYLOAD_H
 #define EARSHOT_BACKEND_PAYLOAD_H

@@ -6,8 +6,9 @@
  *          UDP_PORT_SPARE_BYTES behind each.
  * Owns:    the socket and one batch of receive buffers.
  * Bounds:  UDP_PORT_BATCH datagrams a call; longer than UDP_PORT_DATAGRAM_BYTES: dropped and
- * counted. Fails:   open with a fault that names the address. A datagram that the kernel does not
- * take is dropped and counted: the network loses packets too.
+ *          counted.
+ * Fails:   open with a fault that names the address. A datagram that the kernel does not take is
+ *          dropped and counted: the network loses packets too.
  */
 #ifndef EARSHOT_UDP_PORT_H
 #define EARSHOT_UDP_PORT_H

@@ -14,8 +14,9 @@
  *          DTLS_HANDSHAKE_TIMEOUT_US, DTLS_OUTGOING_BYTES_MAX waiting to be sent (the newest is
  *          dropped and counted: DTLS and SCTP retransmit).
  * Owns:    the TLS state, some 70 KB, from start on. Before start there is none.
- * Source:  RFC 6347, RFC 5764, RFC 8842. Time: OpenSSL reads the system's clock for the
- *          retransmission timer alone; everything else runs by now_us.
+ * Source:  RFC 6347, RFC 5764, RFC 8842.
+ * Time:    OpenSSL reads the system's clock for the retransmission timer alone; everything else
+ *          runs by now_us.
  * Not here: whose address a datagram came from (session.c).
  */
 #ifndef EARSHOT_DTLS_TRANSPORT_H
