@@ -3,6 +3,7 @@
 
 #include "common/runtime/log.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,7 +116,6 @@ static bool expand_scalar(struct tree_builder *b, const struct config_node *node
         if (!scalar_add(text, raw, plain_len)) {
             return refuse(b, node, node->line, "longer than %d characters", CONFIG_VALUE_LEN_MAX);
         }
-        raw += plain_len;
         if (variable == NULL) {
             break;
         }
@@ -301,6 +301,7 @@ static bool on_event(struct tree_builder *b, const yaml_event_t *event)
         return on_container_start(b, CONFIG_MAPPING, event->data.mapping_start.tag != NULL, line);
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
+        assert(b->open != NULL); /* libyaml ends only what it began */
         b->open = b->open->parent;
         b->depth--;
         return true;

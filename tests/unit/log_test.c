@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -197,6 +198,26 @@ static void a_reader_that_is_stuck_loses_lines_but_blocks_nobody(void **state)
     stop_capture(end);
 }
 
+/* As with a pipe of another user: here there is no descriptor left for a second opening. */
+static void a_pipe_that_can_not_be_opened_again_blocks_nobody_either(void **state)
+{
+    (void)state;
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const struct rlimit none = {0, limit.rlim_max};
+    const int end = capture_in_pipe(LOG_TEXT);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    log_open("testing", LOG_INFO, LOG_TEXT);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    const uint64_t dropped_before = log_dropped_lines();
+    for (int i = 0; i < 10000; i++) {
+        log_info("flood i=%d", i);
+    }
+    assert_true(log_dropped_lines() > dropped_before);
+    assert_non_null(strstr(read_line(end), "flood i=0\n"));
+    stop_capture(end);
+}
+
 static void a_stuck_socket_loses_lines_too(void **state)
 {
     (void)state;
@@ -321,6 +342,7 @@ int main(void)
         cmocka_unit_test(json_has_the_keys_of_the_text),
         cmocka_unit_test(json_stays_well_formed_when_cut_anywhere),
         cmocka_unit_test(a_reader_that_is_stuck_loses_lines_but_blocks_nobody),
+        cmocka_unit_test(a_pipe_that_can_not_be_opened_again_blocks_nobody_either),
         cmocka_unit_test(a_stuck_socket_loses_lines_too),
         cmocka_unit_test(a_closed_stderr_is_only_counted),
         cmocka_unit_test(lines_of_two_threads_do_not_mix),
