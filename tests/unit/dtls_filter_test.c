@@ -45,6 +45,7 @@ static enum dtls_filter_verdict judge_fragment(bool peer_is_server, uint8_t cont
     uint8_t fragment[RECORD_BYTES_MAX];
     const size_t len = strlen(hex) / 2;
     dtls_filter_init(&f, peer_is_server);
+    f.awaits_change_cipher_spec = true;
     assert_true(bytes_from_hex(bytes_view_of_text(hex), fragment, len));
     make_record(&bytes, content_type, DTLS_1_2, 0, 0, bytes_view_of(fragment, len));
     return judge(&f, &bytes);
@@ -167,37 +168,61 @@ static void a_sequence_number_may_be_32_ahead_and_no_more(void **state)
 {
     (void)state;
     static const struct {
+        uint8_t content_type;
         uint64_t sequence_number;
         bool passes;
     } sequence_case[] = {
-        {33, false},
-        {32, true},
-        {0, true},
-        {65, false},
-        {64, true},
-        {32, true},
-        {97, false},
-        {UINT64_C(0xffffffffffff), false},
-        {UINT64_C(1) << 32, false},
-        {96, true},
+        {22, 33, false},
+        {22, 32, true},
+        {22, 0, true},
+        {22, 65, false},
+        {20, 64, true},
+        {20, 65, false}, /* a change cipher spec moves nothing */
+        {22, 64, true},
+        {22, 32, true},
+        {22, 97, false},
+        {20, 97, false},
+        {22, UINT64_C(0xffffffffffff), false},
+        {22, UINT64_C(1) << 32, false},
+        {22, 96, true},
     };
-    const uint8_t change_cipher_spec = 1;
+    static const uint8_t hello_done[] = {14, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0};
+    static const uint8_t change_cipher_spec[] = {1};
     struct dtls_filter f;
     dtls_filter_init(&f, true);
+    f.awaits_change_cipher_spec = true;
     for (size_t i = 0; i < COUNT_OF(sequence_case); i++) {
         struct record_bytes bytes;
-        make_record(&bytes, 20, DTLS_1_2, 0, sequence_case[i].sequence_number,
-                    bytes_view_of(&change_cipher_spec, 1));
+        const bool is_handshake = sequence_case[i].content_type == 22;
+        make_record(&bytes, sequence_case[i].content_type, DTLS_1_2, 0,
+                    sequence_case[i].sequence_number,
+                    is_handshake ? bytes_view_of(hello_done, sizeof(hello_done))
+                                 : bytes_view_of(change_cipher_spec, 1));
         assert_int_equal(judge(&f, &bytes),
                          sequence_case[i].passes ? DTLS_FILTER_PASS : DTLS_FILTER_DROP_SEQUENCE);
+    }
+}
+
+static void a_change_cipher_spec_passes_only_when_it_is_awaited(void **state)
+{
+    (void)state;
+    static const uint8_t change_cipher_spec[] = {1};
+    struct dtls_filter f;
+    struct record_bytes bytes;
+    make_record(&bytes, 20, DTLS_1_2, 0, 3, bytes_view_of(change_cipher_spec, 1));
+    for (int peer_is_server = 0; peer_is_server < 2; peer_is_server++) {
+        dtls_filter_init(&f, peer_is_server == 1);
+        assert_int_equal(judge(&f, &bytes), DTLS_FILTER_DROP_EARLY);
+        f.awaits_change_cipher_spec = true;
+        assert_int_equal(judge(&f, &bytes), DTLS_FILTER_PASS);
     }
 }
 
 static void what_is_not_passed_moves_no_sequence_number(void **state)
 {
     (void)state;
-    const uint8_t alert[] = {2, 40};
-    const uint8_t change_cipher_spec = 1;
+    static const uint8_t hello_done[] = {14, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0};
+    static const uint8_t alert[] = {2, 40};
     struct dtls_filter f;
     struct record_bytes bytes;
     dtls_filter_init(&f, true);
@@ -205,9 +230,11 @@ static void what_is_not_passed_moves_no_sequence_number(void **state)
     assert_int_equal(judge(&f, &bytes), DTLS_FILTER_HOLD_ALERT);
     make_record(&bytes, 23, DTLS_1_2, 0, 30, bytes_view_of(alert, sizeof(alert)));
     assert_int_equal(judge(&f, &bytes), DTLS_FILTER_DROP_TYPE);
-    make_record(&bytes, 20, DTLS_1_2, 1, 1000, bytes_view_of(alert, sizeof(alert)));
+    make_record(&bytes, 22, DTLS_1_2, 0, 30, bytes_view_of(alert, sizeof(alert)));
+    assert_int_equal(judge(&f, &bytes), DTLS_FILTER_DROP_MESSAGE);
+    make_record(&bytes, 22, DTLS_1_2, 1, 1000, bytes_view_of(alert, sizeof(alert)));
     assert_int_equal(judge(&f, &bytes), DTLS_FILTER_PASS);
-    make_record(&bytes, 20, DTLS_1_2, 0, 33, bytes_view_of(&change_cipher_spec, 1));
+    make_record(&bytes, 22, DTLS_1_2, 0, 33, bytes_view_of(hello_done, sizeof(hello_done)));
     assert_int_equal(judge(&f, &bytes), DTLS_FILTER_DROP_SEQUENCE);
 }
 
@@ -246,6 +273,8 @@ static void a_record_whose_length_does_not_fit_is_not_read(void **state)
     struct record_bytes bytes;
     struct byte_reader r;
     struct dtls_record record;
+    byte_reader_init(&r, bytes_view_of(NULL, 0));
+    assert_false(dtls_record_read(&r, &record));
     make_record(&bytes, 22, DTLS_1_2, 0, 7, bytes_view_of(fragment, sizeof(fragment)));
     for (size_t len = 0; len < bytes.len; len++) {
         byte_reader_init(&r, bytes_view_of(bytes.data, len));
@@ -274,6 +303,7 @@ int main(void)
         cmocka_unit_test(a_handshake_message_cut_anywhere_is_dropped),
         cmocka_unit_test(a_cookie_of_255_bytes_is_held_and_a_longer_one_dropped),
         cmocka_unit_test(a_sequence_number_may_be_32_ahead_and_no_more),
+        cmocka_unit_test(a_change_cipher_spec_passes_only_when_it_is_awaited),
         cmocka_unit_test(what_is_not_passed_moves_no_sequence_number),
         cmocka_unit_test(encrypted_records_of_the_next_epoch_pass_and_later_ones_do_not),
         cmocka_unit_test(a_record_whose_length_does_not_fit_is_not_read),

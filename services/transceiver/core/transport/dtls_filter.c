@@ -66,18 +66,25 @@ static enum dtls_filter_verdict judge_handshake(const struct dtls_filter *f,
     return DTLS_FILTER_PASS;
 }
 
+static enum dtls_filter_verdict judge_change_cipher_spec(const struct dtls_filter *f,
+                                                         struct bytes_view fragment)
+{
+    if (fragment.len != 1 || fragment.data[0] != 1) {
+        return DTLS_FILTER_DROP_MESSAGE;
+    }
+    return f->awaits_change_cipher_spec ? DTLS_FILTER_PASS : DTLS_FILTER_DROP_EARLY;
+}
+
 static enum dtls_filter_verdict judge_content(const struct dtls_filter *f,
                                               const struct dtls_record *record)
 {
-    const struct bytes_view fragment = record->fragment;
     switch (record->content_type) {
     case DTLS_CONTENT_HANDSHAKE:
         return judge_handshake(f, record);
     case DTLS_CONTENT_CHANGE_CIPHER_SPEC:
-        return fragment.len == 1 && fragment.data[0] == 1 ? DTLS_FILTER_PASS
-                                                          : DTLS_FILTER_DROP_MESSAGE;
+        return judge_change_cipher_spec(f, record->fragment);
     case DTLS_CONTENT_ALERT:
-        return fragment.len == 2 ? DTLS_FILTER_HOLD_ALERT : DTLS_FILTER_DROP_MESSAGE;
+        return record->fragment.len == 2 ? DTLS_FILTER_HOLD_ALERT : DTLS_FILTER_DROP_MESSAGE;
     default:
         return DTLS_FILTER_DROP_TYPE;
     }
@@ -98,7 +105,8 @@ enum dtls_filter_verdict dtls_filter_judge(struct dtls_filter *f, const struct d
         return DTLS_FILTER_DROP_SEQUENCE;
     }
     const enum dtls_filter_verdict verdict = judge_content(f, record);
-    if (verdict == DTLS_FILTER_PASS && record->sequence_number > f->highest_sequence_number) {
+    if (verdict == DTLS_FILTER_PASS && record->content_type == DTLS_CONTENT_HANDSHAKE &&
+        record->sequence_number > f->highest_sequence_number) {
         f->highest_sequence_number = record->sequence_number;
     }
     return verdict;

@@ -3,7 +3,8 @@
  *
  * One forged record of epoch 0 can end an OpenSSL handshake for good: an alert, application data,
  * a HelloVerifyRequest, a message nobody expects here, or a sequence number far ahead, after which
- * the genuine records look like replays. So only what the peer has to send now comes through.
+ * the genuine records look like replays. A record that OpenSSL ignores still uses up its number, and
+ * the genuine one of that number is lost. So only what the peer has to send now comes through.
  * Takes:   the records of one peer, until the handshake is finished; none after.
  * Holds:   nothing itself. Alerts and HelloVerifyRequests are told apart for the caller to hold
  *          back: they count only when nothing better comes.
@@ -25,14 +26,16 @@ enum dtls_filter_verdict {
     DTLS_FILTER_HOLD_HELLO_VERIFY, /* a HelloVerifyRequest alone, to the active role */
     DTLS_FILTER_DROP_VERSION,
     DTLS_FILTER_DROP_EPOCH,    /* later than the epoch this handshake leads to */
-    DTLS_FILTER_DROP_SEQUENCE, /* more than DTLS_FILTER_AHEAD_MAX above the highest that passed */
+    DTLS_FILTER_DROP_SEQUENCE, /* more than DTLS_FILTER_AHEAD_MAX above the highest */
     DTLS_FILTER_DROP_TYPE,     /* application data, or unknown */
-    DTLS_FILTER_DROP_MESSAGE   /* malformed, or not a message of the peer's role */
+    DTLS_FILTER_DROP_MESSAGE,  /* malformed, or not a message of the peer's role */
+    DTLS_FILTER_DROP_EARLY     /* a ChangeCipherSpec that nobody waits for yet */
 };
 
 struct dtls_filter {
     bool peer_is_server;
-    uint64_t highest_sequence_number; /* of the epoch 0 records that passed */
+    bool awaits_change_cipher_spec;   /* for the caller to set before each record */
+    uint64_t highest_sequence_number; /* of the handshake records of epoch 0 that passed */
 };
 
 void dtls_filter_init(struct dtls_filter *f, bool peer_is_server);

@@ -18,8 +18,8 @@
 #define SECURITY_LEVEL      2 /* 112 bits: RSA 2048, no SHA-1 */
 #define SEND_FRAGMENT_BYTES 1200
 
-/* RFC 5246 s.7.4.2: the length of the list, and that of its only certificate. */
-#define CERTIFICATE_LIST_BYTES_MAX (3 + 3 + DTLS_FINGERPRINT_CERTIFICATE_BYTES_MAX)
+/* Twice what dtls_fingerprint takes, so that it is the one who refuses, and says why. */
+#define CERTIFICATE_LIST_BYTES_MAX (2 * DTLS_FINGERPRINT_CERTIFICATE_BYTES_MAX)
 
 /* RFC 8827 s.6.5 names the first; the second is for peers with an RSA certificate. AES first: as a
  * server Chromium would else choose ChaCha20. P-384 is there for certificates with such a key. */

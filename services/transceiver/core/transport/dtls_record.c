@@ -3,6 +3,9 @@
 
 bool dtls_record_read(struct byte_reader *r, struct dtls_record *out)
 {
+    if (byte_reader_left(r) == 0) {
+        return false;
+    }
     const uint8_t *start = r->data + r->offset;
     out->content_type = byte_reader_u8(r);
     out->version = byte_reader_u16(r);

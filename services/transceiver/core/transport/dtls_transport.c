@@ -57,7 +57,7 @@ struct dtls_transport {
     uint64_t first_timeout_us; /* of a flight */
     OSSL_HANDSHAKE_STATE handshake_state;
     unsigned remakes;
-    size_t accepted_bytes;
+    size_t handshake_bytes;        /* of plaintext handshake records that passed */
     uint64_t next_sequence_number; /* above the newest authentic datagram's */
 
     struct dtls_filter filter;
@@ -66,7 +66,7 @@ struct dtls_transport {
     size_t held_hello_verify_len;
 
     struct dtls_bio bio;
-    uint8_t incoming[DTLS_DATAGRAM_BYTES_MAX]; /* what the filter passed of a datagram */
+    uint8_t incoming[DTLS_DATAGRAM_BYTES_MAX]; /* what came behind the peer's Finished */
     uint8_t data[DTLS_DATAGRAM_BYTES_MAX];     /* one decrypted record */
     size_t data_len;
 
@@ -304,42 +304,40 @@ static void hold_hello_verify(struct dtls_transport *t, struct bytes_view record
     t->held_hello_verify_len = record.len;
 }
 
-/* The records of the datagram that may pass, as one datagram in t->incoming. */
-static struct bytes_view filter_datagram(struct dtls_transport *t, struct bytes_view datagram,
-                                         uint64_t now_us)
+/* The peer's last plaintext record comes when all its messages are in; any other is forged. */
+static bool awaits_change_cipher_spec(const struct dtls_transport *t)
 {
-    struct byte_reader r;
-    struct byte_writer passed;
-    struct dtls_record record;
-    byte_reader_init(&r, datagram);
-    byte_writer_init(&passed, t->incoming, sizeof(t->incoming));
-    while (dtls_record_read(&r, &record)) {
-        switch (dtls_filter_judge(&t->filter, &record)) {
-        case DTLS_FILTER_PASS:
-            byte_writer_bytes(&passed, record.whole);
-            break;
-        case DTLS_FILTER_HOLD_ALERT:
-            hold_alert(t, record.fragment, now_us);
-            break;
-        case DTLS_FILTER_HOLD_HELLO_VERIFY:
-            hold_hello_verify(t, record.whole);
-            break;
-        default:
-            break;
-        }
-    }
-    return bytes_view_of(t->incoming, passed.len);
+    return SSL_get_state(t->ssl) ==
+           (t->role == DTLS_ROLE_ACTIVE ? TLS_ST_CW_FINISHED : TLS_ST_SR_CERT_VRFY);
 }
 
-static void feed_handshake(struct dtls_transport *t, struct bytes_view records, uint64_t now_us)
+/* Whether TLS has seen the record. One at a time, since each may change what is awaited. */
+static bool input_record(struct dtls_transport *t, const struct dtls_record *record,
+                         uint64_t now_us)
 {
-    if (records.len > DTLS_HANDSHAKE_BYTES_MAX - t->accepted_bytes) {
-        fail(t, DTLS_FAILURE_BUDGET);
-        return;
+    t->filter.awaits_change_cipher_spec = awaits_change_cipher_spec(t);
+    switch (dtls_filter_judge(&t->filter, record)) {
+    case DTLS_FILTER_PASS:
+        break;
+    case DTLS_FILTER_HOLD_ALERT:
+        hold_alert(t, record->fragment, now_us);
+        return false;
+    case DTLS_FILTER_HOLD_HELLO_VERIFY:
+        hold_hello_verify(t, record->whole);
+        return false;
+    default:
+        return false;
     }
-    t->accepted_bytes += records.len;
-    t->bio.incoming = records;
+    if (record->epoch == 0 && record->content_type == DTLS_CONTENT_HANDSHAKE) {
+        t->handshake_bytes += record->whole.len;
+    }
+    if (t->handshake_bytes > DTLS_HANDSHAKE_BYTES_MAX) {
+        fail(t, DTLS_FAILURE_BUDGET);
+        return false;
+    }
+    t->bio.incoming = record->whole;
     run_handshake(t, now_us);
+    return true;
 }
 
 /* Called for an authentic datagram: its oldest encrypted record says how new it is. */
@@ -364,16 +362,25 @@ static enum dtls_input_result note_authentic(struct dtls_transport *t, struct by
 static enum dtls_input_result input_handshake(struct dtls_transport *t, struct bytes_view datagram,
                                               uint64_t now_us)
 {
-    const struct bytes_view passed = filter_datagram(t, datagram, now_us);
-    if (passed.len == 0) {
-        return DTLS_INPUT_FILTERED;
+    enum dtls_input_result result = DTLS_INPUT_FILTERED;
+    struct byte_reader r;
+    struct dtls_record record;
+    byte_reader_init(&r, datagram);
+    while (t->state == STATE_HANDSHAKE && dtls_record_read(&r, &record)) {
+        if (input_record(t, &record, now_us)) {
+            result = DTLS_INPUT_TAKEN;
+        }
     }
-    feed_handshake(t, passed, now_us);
-    if (t->state != STATE_CONNECTED) {
-        return DTLS_INPUT_TAKEN;
+    if (t->state == STATE_CONNECTED) {
+        /* What the peer sent behind its Finished may have to wait for what came before it. */
+        const struct bytes_view rest = byte_reader_bytes(&r, byte_reader_left(&r));
+        result = note_authentic(t, datagram);
+        if (rest.len > 0) {
+            memcpy(t->incoming, rest.data, rest.len);
+            t->bio.incoming = bytes_view_of(t->incoming, rest.len);
+        }
+        (void)pull_data(t);
     }
-    const enum dtls_input_result result = note_authentic(t, datagram);
-    (void)pull_data(t); /* what the peer sent behind its Finished, or what came before it */
     return result;
 }
 
@@ -387,11 +394,10 @@ static enum dtls_input_result input_connected(struct dtls_transport *t, struct b
         return DTLS_INPUT_ENDED;
     }
     t->data_len = 0;
-    t->bio.incoming = datagram;
-    if (pull_data(t) || t->state != STATE_CONNECTED) {
-        return note_authentic(t, datagram);
-    }
-    return DTLS_INPUT_TAKEN;
+    t->bio.incoming = datagram; /* OpenSSL has nothing left to read, so it takes it at once */
+    const bool is_authentic = pull_data(t) || t->state != STATE_CONNECTED;
+    t->bio.incoming = (struct bytes_view){NULL, 0};
+    return is_authentic ? note_authentic(t, datagram) : DTLS_INPUT_TAKEN;
 }
 
 enum dtls_input_result dtls_transport_input(struct dtls_transport *t, struct bytes_view datagram,
@@ -414,9 +420,9 @@ enum dtls_input_result dtls_transport_input(struct dtls_transport *t, struct byt
 static void retransmit(struct dtls_transport *t, uint64_t now_us)
 {
     if (t->held_hello_verify_len > 0) {
-        const size_t len = t->held_hello_verify_len;
+        t->bio.incoming = bytes_view_of(t->held_hello_verify, t->held_hello_verify_len);
         t->held_hello_verify_len = 0;
-        feed_handshake(t, bytes_view_of(t->held_hello_verify, len), now_us);
+        run_handshake(t, now_us);
         return;
     }
     ERR_clear_error();

@@ -10,9 +10,9 @@
  * Safety:  while the handshake runs, dtls_filter.h stands in front of TLS. A TLS state that a
  *          forged record killed is made anew, DTLS_REMAKES_MAX times. The peer's certificate is
  *          compared with the SDP's fingerprints before any key is exported.
- * Bounds:  DTLS_HANDSHAKE_BYTES_MAX accepted before the end of the handshake,
- *          DTLS_HANDSHAKE_TIMEOUT_US, DTLS_OUTGOING_BYTES_MAX waiting to be sent (the newest is
- *          dropped and counted: DTLS and SCTP retransmit).
+ * Bounds:  DTLS_HANDSHAKE_BYTES_MAX of plaintext handshake records, DTLS_HANDSHAKE_TIMEOUT_US,
+ *          DTLS_OUTGOING_BYTES_MAX waiting to be sent (the newest is dropped and counted: DTLS and
+ *          SCTP retransmit).
  * Owns:    the TLS state, some 70 KB, from start on. Before start there is none.
  * Source:  RFC 6347, RFC 5764, RFC 8842.
  * Time:    OpenSSL reads the system's clock for the retransmission timer alone; everything else
