@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SERVICE     "earshot-transceiver"
+#define SERVICE     "transceiver"
 #define LOOP_MAX    64
 #define TURN_US_MAX (500 * US_PER_MS)
 /* With `address: auto` a name may not resolve before its service has started. */
@@ -280,7 +280,7 @@ int main(int argc, char **argv)
         return options.exit_status;
     }
     if (!transceiver_config_load(options.config_path, &t.config, &fault)) {
-        return process_fail(SERVICE, &fault);
+        return process_fail("earshot-" SERVICE, &fault);
     }
     if (options.action == PROCESS_CHECK_CONFIG) {
         return 0;
@@ -289,10 +289,10 @@ int main(int argc, char **argv)
         char text[NET_ADDR_TEXT_CAP];
         return process_health(net_addr_format(&t.config.admin_listen, text, sizeof(text)));
     }
-    log_open("transceiver", t.config.log_level, t.config.log_format);
+    log_open(SERVICE, t.config.log_level, t.config.log_format);
     const int signal_fd = process_signal_fd(&fault);
     if (signal_fd < 0 || !process_harden(t.config.allow_core_dumps, &fault) || !start(&t, &fault)) {
-        const int status = process_fail(SERVICE, &fault);
+        const int status = process_fail("earshot-" SERVICE, &fault);
         stop(&t);
         return status;
     }

@@ -23,7 +23,7 @@ static void the_shipped_file_is_good_and_its_values_are_the_defaults(void **stat
     struct fault fault = {0};
     if (!signaling_config_load(TEST_DATA "/../config/local/signaling.yaml", &shipped, &fault) ||
         !parse("keys: run/keys/signaling\nweb: web\n"
-               "ingress:\n  - {name: a, udp: \"127.0.0.1:3478\", tcp: \"127.0.0.1:3478\"}\n",
+               "ingress:\n  - {name: a, udp: \"127.0.0.1:3478\"}\n",
                &bare, &fault)) {
         fail_msg("%s", fault.text);
     }
