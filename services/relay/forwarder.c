@@ -194,7 +194,7 @@ static struct verdict to_transceiver(enum forward_reason reason, struct flow_own
 static struct verdict route_request(struct forwarder *f, const struct arrival *arrival,
                                     struct bytes_view username, uint64_t now_us)
 {
-    struct routing_token token;
+    struct routing_token token = {0};
     enum forward_reason reason = open_token(f, username, &token);
     if (forward_reason_is_drop(reason)) {
         return dropped(reason);

@@ -1,5 +1,172 @@
-/* main.c - placeholder until the service is written */
-int main(void)
+/* main.c - the relay: start, forward, drain, end */
+#include "common/runtime/admin_http.h"
+#include "common/runtime/log.h"
+#include "common/runtime/process.h"
+#include "services/relay/relay_control.h"
+#include "services/relay/relay_self_test.h"
+#include "services/relay/worker_cpus.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SERVICE "relay"
+#define PURPOSE                                                                                    \
+    "Forwards media between clients and transceivers: one public port for a whole fleet."
+#define BUFFER_BYTES_ENOUGH ((size_t)4 << 20)
+
+struct relay {
+    struct relay_config config;
+    struct relay_metrics metrics; /* and the workers */
+    struct relay_control *control;
+    struct key_ring *ring;
+    int signal_fd;
+};
+
+/* One thread binds all, in the order of the workers: so the kernel gives a client to the same
+ * worker again after a restart. */
+static bool open_workers(struct relay *r, struct fault *fault)
 {
-    return 1;
+    static char beat_name[RELAY_WORKERS_MAX][16];
+    const struct worker_cpus cpus = worker_cpus_read();
+    const size_t wanted = r->config.worker_count > 0 ? r->config.worker_count : cpus.count;
+    const unsigned count = wanted < RELAY_WORKERS_MAX ? (unsigned)wanted : RELAY_WORKERS_MAX;
+    for (size_t i = 0; i < r->config.forwarder.listen_count; i++) {
+        if (!relay_socket_probe(&r->config.forwarder.listen[i], fault)) {
+            return false;
+        }
+    }
+    for (unsigned i = 0; i < count; i++) {
+        (void)snprintf(beat_name[i], sizeof(beat_name[i]), "worker%u", i);
+        const struct relay_worker_config config = {.relay = &r->config,
+                                                   .index = i,
+                                                   .worker_count = count,
+                                                   .cpu = worker_cpus_choose(&cpus, i, count),
+                                                   .beat = admin_http_add_loop(beat_name[i])};
+        struct key_ring *copy = key_ring_copy(r->ring);
+        if (copy == NULL) {
+            return fault_set(fault, FAULT_SYSTEM, "key ring: out of memory");
+        }
+        r->metrics.worker[i] = relay_worker_open(&config, copy, fault);
+        if (r->metrics.worker[i] == NULL) {
+            return false;
+        }
+        r->metrics.worker_count = i + 1;
+    }
+    log_info("relay.workers count=%u cpus=%zu pinned=%s flows=%zu", count, cpus.count,
+             worker_cpus_choose(&cpus, 0, count) >= 0 ? "yes" : "no", r->config.forwarder.flow_cap);
+    return true;
+}
+
+static void log_sockets(const struct relay *r)
+{
+    const struct forwarder_config *f = &r->config.forwarder;
+    const struct relay_socket_buffers granted = relay_worker_buffers(r->metrics.worker[0]);
+    char text[NET_ADDR_TEXT_CAP];
+    for (size_t i = 0; i < f->listen_count; i++) {
+        log_info("relay.listening udp=%s", net_addr_format(&f->listen[i], text, sizeof(text)));
+        if (net_addr_is_unspecified(&f->listen[i])) {
+            log_warn("relay.wildcard udp=%s problem=\"answers may leave from another address of "
+                     "this host\" remedy=\"listen on the address itself\"",
+                     text);
+        }
+    }
+    log_info("relay.internal first=%s ports=%d", net_addr_format(&f->internal, text, sizeof(text)),
+             FORWARDER_INTERNAL_PORTS);
+    log_info("relay.buffers receive_bytes=%zu send_bytes=%zu", granted.receive_bytes,
+             granted.send_bytes);
+    if (granted.receive_bytes < BUFFER_BYTES_ENOUGH || granted.send_bytes < BUFFER_BYTES_ENOUGH) {
+        log_warn("relay.buffers_small wanted_bytes=%zu remedy=\"sysctl -w net.core.rmem_max=%zu "
+                 "net.core.wmem_max=%zu\"",
+                 BUFFER_BYTES_ENOUGH, BUFFER_BYTES_ENOUGH, BUFFER_BYTES_ENOUGH);
+    }
+}
+
+static bool start_workers(struct relay *r, struct fault *fault)
+{
+    for (size_t i = 0; i < r->metrics.worker_count; i++) {
+        if (!relay_worker_start(r->metrics.worker[i], r->metrics.worker, r->metrics.worker_count,
+                                fault)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Forwards first: a relay that was restarted inside calls has no time to lose. */
+static bool start(struct relay *r, struct fault *fault)
+{
+    r->signal_fd = process_signal_fd(fault);
+    if (r->signal_fd < 0 || !relay_self_test(fault)) {
+        return false;
+    }
+    r->ring = key_ring_load(r->config.keys_directory, fault);
+    if (r->ring == NULL || !open_workers(r, fault) || !start_workers(r, fault)) {
+        return false;
+    }
+    log_sockets(r);
+    r->control = relay_control_open(&r->config, r->ring, &r->metrics, fault);
+    if (r->control == NULL) {
+        return false;
+    }
+    relay_metrics_register(&r->metrics);
+    metric_set(admin_http_add_condition("sockets_bound"), 1);
+    metric_set(admin_http_add_condition("keys_loaded"), 1);
+    if (!admin_http_start(SERVICE, &r->config.admin_listen, fault)) {
+        return false;
+    }
+    log_info("relay.started version=%s cluster=%u control=%s key=%02u private_clients=%s",
+             EARSHOT_VERSION, r->config.forwarder.cluster_id, r->config.control_url,
+             key_ring_active_id(r->ring), r->config.forwarder.allow_private_clients ? "yes" : "no");
+    return true;
+}
+
+/* The admin thread reads what the workers own: it ends first. */
+static void stop(struct relay *r)
+{
+    admin_http_stop();
+    for (size_t i = 0; i < r->metrics.worker_count; i++) {
+        relay_worker_stop(r->metrics.worker[i]);
+    }
+    relay_control_close(r->control);
+    for (size_t i = 0; i < r->metrics.worker_count; i++) {
+        relay_worker_close(r->metrics.worker[i]);
+    }
+    key_ring_destroy(r->ring);
+}
+
+static int run(struct relay *r)
+{
+    struct fault fault = {0};
+    log_open(SERVICE, r->config.log_level, r->config.log_format);
+    if (!process_harden(r->config.allow_core_dumps, &fault)) {
+        return process_fail(SERVICE, &fault);
+    }
+    const bool is_started = start(r, &fault);
+    if (is_started) {
+        relay_control_run(r->control, r->signal_fd);
+        log_info("relay.stopped");
+    }
+    stop(r);
+    return is_started ? EXIT_SUCCESS : process_fail(SERVICE, &fault);
+}
+
+int main(int argc, char **argv)
+{
+    static struct relay relay;
+    struct fault fault = {0};
+    const struct process_options options = process_parse_options(argc, argv, SERVICE, PURPOSE);
+    if (options.action == PROCESS_EXIT) {
+        return options.exit_status;
+    }
+    if (!relay_config_load(options.config_path, &relay.config, &fault)) {
+        return process_fail(SERVICE, &fault);
+    }
+    if (options.action == PROCESS_CHECK_CONFIG) {
+        return EXIT_SUCCESS;
+    }
+    if (options.action == PROCESS_HEALTH) {
+        char admin[NET_ADDR_TEXT_CAP];
+        return process_health(net_addr_format(&relay.config.admin_listen, admin, sizeof(admin)));
+    }
+    return run(&relay);
 }

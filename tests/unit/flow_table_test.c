@@ -29,7 +29,7 @@ static struct flow *find(struct flow_table *t, uint32_t i, uint64_t now_us)
     return flow_table_find(t, &client, now_us);
 }
 
-static struct flow *open(struct flow_table *t, uint32_t i, uint32_t session, uint64_t now_us)
+static struct flow *open_flow(struct flow_table *t, uint32_t i, uint32_t session, uint64_t now_us)
 {
     const struct net_addr client = client_at(i);
     return flow_table_open(t, &client, owner_at(session), now_us);
@@ -60,7 +60,7 @@ static void a_half_open_flow_lives_5_s_and_a_confirmed_one_60(void **state)
 {
     (void)state;
     struct flow_table *t = flow_table_create(64, seed);
-    assert_non_null(open(t, 1, 1, START_US));
+    assert_non_null(open_flow(t, 1, 1, START_US));
     assert_non_null(confirm(t, 2, 2, START_US));
     assert_non_null(find(t, 1, START_US + FLOW_HALF_OPEN_LIFE_US - 1));
     assert_null(find(t, 1, START_US + FLOW_HALF_OPEN_LIFE_US));
@@ -76,7 +76,7 @@ static void a_refreshed_flow_lives_its_life_again(void **state)
     (void)state;
     struct flow_table *t = flow_table_create(64, seed);
     const uint64_t later_us = START_US + 4 * US_PER_S;
-    flow_table_refresh(t, open(t, 1, 1, START_US), later_us);
+    flow_table_refresh(t, open_flow(t, 1, 1, START_US), later_us);
     assert_non_null(find(t, 1, later_us + FLOW_HALF_OPEN_LIFE_US - 1));
     assert_null(find(t, 1, later_us + FLOW_HALF_OPEN_LIFE_US));
 
@@ -111,11 +111,11 @@ static void half_open_flows_take_a_quarter_and_the_oldest_goes_first(void **stat
     (void)state;
     struct flow_table *t = flow_table_create(64, seed);
     for (uint32_t i = 0; i < 16; i++) {
-        assert_non_null(open(t, i, i, START_US + i));
+        assert_non_null(open_flow(t, i, i, START_US + i));
     }
     assert_int_equal(flow_table_evicted(t, FLOW_HALF_OPEN), 0);
     flow_table_refresh(t, find(t, 0, START_US + 16), START_US + 16);
-    assert_non_null(open(t, 16, 16, START_US + 17));
+    assert_non_null(open_flow(t, 16, 16, START_US + 17));
     assert_int_equal(flow_table_count(t, FLOW_HALF_OPEN), 16);
     assert_int_equal(flow_table_evicted(t, FLOW_HALF_OPEN), 1);
     assert_non_null(find(t, 0, START_US + 17)); /* refreshed, so no longer the oldest */
@@ -131,11 +131,11 @@ static void a_half_open_flow_never_takes_the_place_of_a_confirmed_one(void **sta
     for (uint32_t i = 0; i < 63; i++) {
         (void)confirm(t, i, i, START_US);
     }
-    assert_non_null(open(t, 100, 100, START_US)); /* the last place */
-    assert_non_null(open(t, 101, 101, START_US)); /* that of the half-open one */
+    assert_non_null(open_flow(t, 100, 100, START_US)); /* the last place */
+    assert_non_null(open_flow(t, 101, 101, START_US)); /* that of the half-open one */
     assert_null(find(t, 100, START_US));
     (void)confirm(t, 101, 101, START_US); /* 64 confirmed: none is left to give way */
-    assert_null(open(t, 102, 102, START_US));
+    assert_null(open_flow(t, 102, 102, START_US));
     assert_int_equal(flow_table_count(t, FLOW_CONFIRMED), 64);
     assert_int_equal(flow_table_evicted(t, FLOW_CONFIRMED), 0);
     flow_table_destroy(t);
@@ -149,7 +149,7 @@ static void a_flood_of_half_open_flows_leaves_confirmed_ones_alone(void **state)
         (void)confirm(t, i, i, START_US);
     }
     for (uint32_t i = 0; i < 5 * 256; i++) {
-        (void)open(t, 1000 + i, 1000 + i, START_US + i);
+        (void)open_flow(t, 1000 + i, 1000 + i, START_US + i);
     }
     for (uint32_t i = 0; i < 128; i++) {
         assert_non_null(find(t, i, START_US + US_PER_S));
@@ -179,17 +179,17 @@ static void one_session_has_32_half_open_flows_and_no_33rd(void **state)
     (void)state;
     struct flow_table *t = flow_table_create(1024, seed);
     for (uint32_t i = 0; i < SESSION_TALLY_MAX; i++) {
-        assert_non_null(open(t, i, 1, START_US));
+        assert_non_null(open_flow(t, i, 1, START_US));
     }
-    assert_null(open(t, 100, 1, START_US));
-    assert_non_null(open(t, 101, 2, START_US));
+    assert_null(open_flow(t, 100, 1, START_US));
+    assert_non_null(open_flow(t, 101, 2, START_US));
     /* Neither does re-pointing another session's flow get round it. */
-    assert_null(open(t, 101, 1, START_US));
+    assert_null(open_flow(t, 101, 1, START_US));
     assert_true(flow_owner_equal(find(t, 101, START_US)->owner, owner_at(2)));
     /* A confirmed one no longer counts, nor one whose life is over. */
     (void)confirm(t, 0, 1, START_US);
-    assert_non_null(open(t, 100, 1, START_US));
-    assert_non_null(open(t, 102, 1, START_US + FLOW_HALF_OPEN_LIFE_US));
+    assert_non_null(open_flow(t, 100, 1, START_US));
+    assert_non_null(open_flow(t, 102, 1, START_US + FLOW_HALF_OPEN_LIFE_US));
     flow_table_destroy(t);
 }
 
@@ -197,10 +197,10 @@ static void a_flow_keeps_its_socket_when_its_owner_or_state_changes(void **state
 {
     (void)state;
     struct flow_table *t = flow_table_create(64, seed);
-    assert_int_equal(open(t, 1, 1, START_US)->socket, FLOW_SOCKET_UNKNOWN);
+    assert_int_equal(open_flow(t, 1, 1, START_US)->socket, FLOW_SOCKET_UNKNOWN);
     find(t, 1, START_US)->socket = 3;
     assert_int_equal(confirm(t, 1, 1, START_US)->socket, 3);
-    assert_int_equal(open(t, 1, 2, START_US)->socket, 3);
+    assert_int_equal(open_flow(t, 1, 2, START_US)->socket, 3);
     assert_int_equal(confirm(t, 1, 9, START_US)->socket, 3);
     assert_int_equal(flow_table_count(t, FLOW_HALF_OPEN), 0);
     assert_int_equal(flow_table_count(t, FLOW_CONFIRMED), 1);
@@ -212,7 +212,7 @@ static void sixteen_datagrams_a_second_pass_a_half_open_flow(void **state)
 {
     (void)state;
     struct flow_table *t = flow_table_create(64, seed);
-    struct flow *flow = open(t, 1, 1, START_US);
+    struct flow *flow = open_flow(t, 1, 1, START_US);
     for (unsigned i = 0; i < FLOW_UNPROVEN_PER_S; i++) {
         assert_true(flow_take_unproven(flow, START_US + i));
     }
@@ -345,7 +345,7 @@ static void a_model_agrees_with_the_table(void **state)
         now_us += draw % 97 == 0 ? 3 * US_PER_S : 500;
         model_expire(&m, now_us);
         if (draw % 8 < 4) {
-            assert_int_equal(open(t, i, session, now_us) != NULL,
+            assert_int_equal(open_flow(t, i, session, now_us) != NULL,
                              model_open(&m, i, session, now_us));
         } else if (draw % 8 < 6) {
             (void)confirm(t, i, session, now_us);

@@ -128,9 +128,6 @@ static size_t allocation_count;
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
-void *malloc(size_t size);
-void *calloc(size_t count, size_t size);
-void *realloc(void *old, size_t size);
 
 __attribute__((visibility("default"))) void *malloc(size_t size)
 {

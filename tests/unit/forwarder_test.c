@@ -298,15 +298,15 @@ static void a_datagram_of_0_or_1501_bytes_is_not_sent(void **state)
 {
     (void)state;
     static const struct {
-        uint8_t flags;
         size_t len;
         enum forward_reason reason;
+        uint8_t flags;
     } table[] = {
-        {RELAY_SHIM_DOWNLINK, 0, FORWARD_DOWN_LENGTH},
-        {RELAY_SHIM_DOWNLINK, 1, FORWARD_DOWN_SHIM},
-        {RELAY_SHIM_DOWNLINK, 1500, FORWARD_DOWN_SHIM},
-        {RELAY_SHIM_DOWNLINK, 1501, FORWARD_DOWN_LENGTH},
-        {RELAY_SHIM_DOWNLINK | RELAY_SHIM_ANNOUNCEMENT, 1, FORWARD_DOWN_LENGTH},
+        {0, FORWARD_DOWN_LENGTH, RELAY_SHIM_DOWNLINK},
+        {1, FORWARD_DOWN_SHIM, RELAY_SHIM_DOWNLINK},
+        {1500, FORWARD_DOWN_SHIM, RELAY_SHIM_DOWNLINK},
+        {1501, FORWARD_DOWN_LENGTH, RELAY_SHIM_DOWNLINK},
+        {1, FORWARD_DOWN_LENGTH, RELAY_SHIM_DOWNLINK | RELAY_SHIM_ANNOUNCEMENT},
     };
     struct world w = world_open();
     for (size_t i = 0; i < COUNT_OF(table); i++) {

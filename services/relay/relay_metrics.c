@@ -1,0 +1,160 @@
+/* relay_metrics.c - see relay_metrics.h */
+#include "services/relay/relay_metrics.h"
+
+#include <stdio.h>
+
+#define LABELS_CAP 96
+
+static const char *const direction_name[RELAY_DIRECTION_COUNT] = {
+    [RELAY_UP] = "up", [RELAY_DOWN] = "down"};
+static const char *const state_name[FLOW_STATE_COUNT] = {
+    [FLOW_HALF_OPEN] = "half_open", [FLOW_CONFIRMED] = "confirmed"};
+
+/* The sum over all workers of the value that lies at this place in their counters. */
+static uint64_t sum(const struct relay_metrics *m, size_t offset)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < m->worker_count; i++) {
+        const uint8_t *counters = (const uint8_t *)relay_worker_counters(m->worker[i]);
+        total += metric_get((const metric_value *)(const void *)(counters + offset));
+    }
+    return total;
+}
+
+#define SUM(m, member) sum((m), offsetof(struct relay_counters, member))
+
+static void print_datagrams(const struct relay_metrics *m, struct metrics_text *t)
+{
+    char labels[LABELS_CAP];
+    metrics_family(t, "earshot_relay_datagrams_total", METRIC_COUNTER,
+                   "Datagrams from clients (up) and transceivers (down), by what became of them.");
+    for (unsigned i = 0; i < FORWARD_REASON_COUNT; i++) {
+        const enum forward_reason reason = (enum forward_reason)i;
+        (void)snprintf(labels, sizeof(labels), "direction=\"%s\",verdict=\"%s\"",
+                       direction_name[forward_reason_is_down(reason) ? RELAY_DOWN : RELAY_UP],
+                       forward_reason_name(reason));
+        metrics_sample_u64(
+            t, labels,
+            sum(m, offsetof(struct relay_counters, datagrams) + i * sizeof(metric_value)));
+    }
+}
+
+/* One sample for each direction. */
+static void print_by_direction(const struct relay_metrics *m, struct metrics_text *t, size_t offset)
+{
+    for (unsigned i = 0; i < RELAY_DIRECTION_COUNT; i++) {
+        char labels[LABELS_CAP];
+        (void)snprintf(labels, sizeof(labels), "direction=\"%s\"", direction_name[i]);
+        metrics_sample_u64(t, labels, sum(m, offset + i * sizeof(metric_value)));
+    }
+}
+
+static void print_by_state(const struct relay_metrics *m, struct metrics_text *t, size_t offset)
+{
+    for (unsigned i = FLOW_HALF_OPEN; i <= FLOW_CONFIRMED; i++) {
+        char labels[LABELS_CAP];
+        (void)snprintf(labels, sizeof(labels), "state=\"%s\"", state_name[i]);
+        metrics_sample_u64(t, labels, sum(m, offset + i * sizeof(metric_value)));
+    }
+}
+
+static void print_traffic(const struct relay_metrics *m, struct metrics_text *t)
+{
+    print_datagrams(m, t);
+    metrics_family(t, "earshot_relay_bytes_total", METRIC_COUNTER,
+                   "Bytes of the clients' datagrams that were forwarded.");
+    print_by_direction(m, t, offsetof(struct relay_counters, bytes));
+    metrics_family(t, "earshot_socket_dropped_datagrams_total", METRIC_COUNTER,
+                   "Datagrams that found the socket's buffer full (SO_RXQ_OVFL).");
+    print_by_direction(m, t, offsetof(struct relay_counters, kernel_dropped));
+    metrics_family(t, "earshot_relay_flows", METRIC_GAUGE, "Flows in the workers' tables.");
+    print_by_state(m, t, offsetof(struct relay_counters, flows));
+    metrics_family(t, "earshot_relay_flows_evicted_total", METRIC_COUNTER,
+                   "Flows that gave their place in a full table to another.");
+    print_by_state(m, t, offsetof(struct relay_counters, flows_evicted));
+}
+
+/* Buckets of all workers as one histogram; they share their bounds. */
+static void print_residence(const struct relay_metrics *m, struct metrics_text *t)
+{
+    metrics_family(t, "earshot_relay_residence_seconds", METRIC_HISTOGRAM,
+                   "From the kernel's receive stamp until the batch was sent, sampled.");
+    for (unsigned direction = 0; direction < RELAY_DIRECTION_COUNT; direction++) {
+        const struct metric_histogram *first =
+            &relay_worker_counters(m->worker[0])->residence[direction];
+        struct metric_histogram total = {.bound_us = first->bound_us,
+                                         .bound_count = first->bound_count};
+        const size_t base = offsetof(struct relay_counters, residence) +
+                            direction * sizeof(struct metric_histogram);
+        for (size_t i = 0; i <= total.bound_count; i++) {
+            metric_set(&total.bucket[i], sum(m, base + offsetof(struct metric_histogram, bucket) +
+                                                    i * sizeof(metric_value)));
+        }
+        metric_set(&total.sum_us, sum(m, base + offsetof(struct metric_histogram, sum_us)));
+        char labels[LABELS_CAP];
+        (void)snprintf(labels, sizeof(labels), "direction=\"%s\"", direction_name[direction]);
+        metrics_histogram(t, labels, &total);
+    }
+}
+
+static void print_loops(const struct relay_metrics *m, struct metrics_text *t)
+{
+    metrics_family(t, "earshot_loop_lag_seconds", METRIC_HISTOGRAM,
+                   "Turns of a worker's loop: the longest that a datagram waits for it.");
+    for (size_t i = 0; i < m->worker_count; i++) {
+        char labels[LABELS_CAP];
+        (void)snprintf(labels, sizeof(labels), "worker=\"worker%zu\"", i);
+        metrics_histogram(t, labels, &relay_worker_counters(m->worker[i])->lag);
+    }
+}
+
+static void print_control(const struct relay_metrics *m, struct metrics_text *t)
+{
+    char labels[LABELS_CAP];
+    metrics_family(t, "earshot_relay_instances_known", METRIC_GAUGE,
+                   "Transceivers that announced themselves in the last 60 s.");
+    metrics_sample_u64(t, NULL, metric_get(&m->control.instances_known));
+    metrics_family(t, "earshot_relay_announcements_total", METRIC_COUNTER,
+                   "Announcements of transceivers, by what became of them.");
+    for (unsigned i = 0; i < ROUTE_RESULT_COUNT; i++) {
+        (void)snprintf(labels, sizeof(labels), "result=\"%s\"",
+                       route_result_name((enum route_result)i));
+        metrics_sample_u64(t, labels, metric_get(&m->control.announcements[i]));
+    }
+    metrics_sample_u64(t, "result=\"malformed\"", metric_get(&m->control.announcements_malformed));
+    metrics_family(t, "earshot_relay_inbox_lost_total", METRIC_COUNTER,
+                   "Messages to a worker whose inbox was full.");
+    metrics_sample_u64(t, NULL, metric_get(&m->control.messages_lost) + SUM(m, lessons_lost));
+}
+
+static void print_keys(const struct relay_metrics *m, struct metrics_text *t)
+{
+    metrics_family(t, "earshot_key_ring_key_info", METRIC_GAUGE, "Keys that this process holds.");
+    for (unsigned id = 0; id < KEY_RING_IDS; id++) {
+        if ((metric_get(&m->control.key_ids) >> id & 1) == 0) {
+            continue;
+        }
+        char labels[LABELS_CAP];
+        (void)snprintf(labels, sizeof(labels), "ring=\"media\",key_id=\"%02u\",active=\"%s\"", id,
+                       metric_get(&m->control.key_active_id) == id ? "true" : "false");
+        metrics_sample_u64(t, labels, 1);
+    }
+    metrics_family(t, "earshot_key_ring_reloads_failed_total", METRIC_COUNTER,
+                   "Times the key directory was read again and could not be used.");
+    metrics_sample_u64(t, "ring=\"media\"", metric_get(&m->control.key_reloads_failed));
+}
+
+static void print(struct metrics_text *t, void *context)
+{
+    const struct relay_metrics *m = context;
+    print_traffic(m, t);
+    print_residence(m, t);
+    print_loops(m, t);
+    print_control(m, t);
+    print_keys(m, t);
+}
+
+void relay_metrics_register(struct relay_metrics *m)
+{
+    metrics_add_source(print, m);
+}

@@ -1,0 +1,69 @@
+/*
+ * relay_worker.h - a thread that forwards: its sockets, its forwarder, its counters
+ *
+ * Workers share nothing. Each has one public socket for each listen address (SO_REUSEPORT: the
+ * kernel keeps a client on one worker) and of the internal ports every N-th, N being the number of
+ * workers: an uplink leaves from the first of them, so its answers come back to this worker. The
+ * ports are fixed by configuration, so that a transceiver finds a relay that was restarted, also
+ * with another number of workers.
+ * Takes:   datagrams from clients and transceivers; messages in its inbox.
+ * Gives:   datagrams; counters, which anyone may read at any time.
+ * Threads: open, start, stop and close belong to main; sockets are bound in the order of open, so
+ *          that after a restart the kernel gives a client to the same worker.
+ * Start:   for RELAY_LESSON_TIME_US what a downlink teaches this worker is told to all, since a
+ *          client's datagrams may reach another.
+ */
+#ifndef EARSHOT_RELAY_WORKER_H
+#define EARSHOT_RELAY_WORKER_H
+
+#include "common/runtime/metrics.h"
+#include "services/relay/relay_config.h"
+#include "services/relay/relay_socket.h"
+#include "services/relay/worker_inbox.h"
+
+#define RELAY_LESSON_TIME_US (5 * US_PER_S)
+
+enum relay_direction { RELAY_UP, RELAY_DOWN, RELAY_DIRECTION_COUNT };
+
+/* One writer: the worker. */
+struct relay_counters {
+    metric_value datagrams[FORWARD_REASON_COUNT];
+    metric_value bytes[RELAY_DIRECTION_COUNT]; /* of forwarded datagrams, without shims */
+    metric_value kernel_dropped[RELAY_DIRECTION_COUNT];
+    metric_value flows[FLOW_STATE_COUNT];
+    metric_value flows_evicted[FLOW_STATE_COUNT];
+    metric_value routes;
+    metric_value lessons_lost;    /* another worker's inbox was full */
+    metric_value client_heard_us; /* a client's datagram was last forwarded; 0 = never */
+    struct metric_histogram residence[RELAY_DIRECTION_COUNT]; /* kernel to sent, some datagrams */
+    struct metric_histogram lag; /* turns of the loop: the longest that a datagram waits for it */
+};
+
+struct relay_worker;
+
+struct relay_worker_config {
+    const struct relay_config *relay; /* must outlive the worker */
+    unsigned index;
+    unsigned worker_count;
+    int cpu; /* to be pinned to; -1 = none */
+    metric_value *beat;
+};
+
+/* Binds the sockets. Takes the ring, also when it fails. NULL and a fault. */
+struct relay_worker *relay_worker_open(const struct relay_worker_config *config,
+                                       struct key_ring *ring, struct fault *fault);
+/* peers: all workers, this one among them; they must outlive the thread. */
+MUST_USE bool relay_worker_start(struct relay_worker *w, struct relay_worker *const *peers,
+                                 size_t peer_count, struct fault *fault);
+/* Ends the thread, if there is one; takes up to half a second. */
+void relay_worker_stop(struct relay_worker *w);
+void relay_worker_close(struct relay_worker *w);
+
+/* Borrowed; any thread may post. */
+const struct worker_inbox *relay_worker_inbox(const struct relay_worker *w);
+/* Borrowed; any thread may read. */
+const struct relay_counters *relay_worker_counters(const struct relay_worker *w);
+/* A public socket's, for the log. */
+struct relay_socket_buffers relay_worker_buffers(const struct relay_worker *w);
+
+#endif
