@@ -7,9 +7,9 @@
 
 /* The floor stays in this range: a silent line is not a reason to take a breath for speech, nor a
  * loud one to take nothing for it. */
-#define FLOOR_MIN_DBOV   -60.0
-#define FLOOR_MAX_DBOV   -25.0
-#define FLOOR_START_DBOV -45.0
+#define FLOOR_MIN_DBOV   (-60.0)
+#define FLOOR_MAX_DBOV   (-25.0)
+#define FLOOR_START_DBOV (-45.0)
 
 #define FLOOR_FALL        0.25 /* of the distance, each step */
 #define FLOOR_RISE_DB     0.02 /* each step: 2 dB a second */
