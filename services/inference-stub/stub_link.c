@@ -1,10 +1,11 @@
 /* stub_link.c - see stub_link.h */
 #include "services/inference-stub/stub_link.h"
 
+#include "services/inference-stub/link_calls.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/queue.h>
 
 #define HELLO_TIMEOUT_US    (2 * US_PER_S)
 #define HEARTBEAT_MS        1000
@@ -14,7 +15,6 @@
 #define LINGER_US           US_PER_S /* for the ERROR to be read */
 #define ERROR_PAUSE_US      US_PER_S
 #define SESSION_TICK_US     (100 * US_PER_MS)
-#define BUCKETS             1024 /* power of two */
 #define PING_BYTES          8
 #define OUR_FRAME_BYTES_MAX 8192 /* no frame of ours is longer */
 
@@ -34,23 +34,8 @@ enum link_timer {
     TIMER_COUNT
 };
 
-/* Numbers of the frames of one handle, and its place in the queues of those with something to
- * write. */
-struct call {
-    uint32_t handle;
-    uint32_t sequence_in;
-    uint32_t sequence_out;
-    struct stub_session *session;
-    LIST_ENTRY(call) bucket;
-    TAILQ_ENTRY(call) waiting[FRAME_CLASSES];
-    bool is_waiting[FRAME_CLASSES];
-};
-
-LIST_HEAD(call_list, call);
-TAILQ_HEAD(call_queue, call);
-
 struct stub_link {
-    struct stub_behaviour *behaviour;
+    const struct stub_behaviour *behaviour;
     const char *instance;
     enum link_state state;
     enum stub_close_reason reason;
@@ -68,9 +53,7 @@ struct stub_link {
     bool error_waits;
     struct backend_error error;
     uint64_t error_allowed_us;
-    struct call_list bucket[BUCKETS];
-    size_t call_count;
-    struct call_queue waiting[FRAME_CLASSES];
+    struct link_calls calls;
     struct backend_frame_reader *reader;
     size_t output_first;
     size_t output_end;
@@ -78,7 +61,7 @@ struct stub_link {
     char text[1024];
 };
 
-struct stub_link *stub_link_create(struct stub_behaviour *behaviour, const char *instance,
+struct stub_link *stub_link_create(const struct stub_behaviour *behaviour, const char *instance,
                                    uint64_t now_us)
 {
     struct stub_link *l = calloc(1, sizeof(*l));
@@ -92,12 +75,7 @@ struct stub_link *stub_link_create(struct stub_behaviour *behaviour, const char 
     }
     l->deadline_us[TIMER_PEER] = now_us + HELLO_TIMEOUT_US;
     l->heartbeat_us = HEARTBEAT_MS * US_PER_MS;
-    for (size_t i = 0; i < BUCKETS; i++) {
-        LIST_INIT(&l->bucket[i]);
-    }
-    for (size_t i = 0; i < FRAME_CLASSES; i++) {
-        TAILQ_INIT(&l->waiting[i]);
-    }
+    link_calls_init(&l->calls);
     l->reader = backend_frame_reader_create();
     if (l->reader == NULL) {
         free(l);
@@ -106,79 +84,12 @@ struct stub_link *stub_link_create(struct stub_behaviour *behaviour, const char 
     return l;
 }
 
-/* --- calls ------------------------------------------------------------------------------------ */
-
-static struct call_list *bucket_of(struct stub_link *l, uint32_t handle)
-{
-    return &l->bucket[handle % BUCKETS];
-}
-
-static struct call *find_call(struct stub_link *l, uint32_t handle)
-{
-    struct call *call;
-    LIST_FOREACH(call, bucket_of(l, handle), bucket)
-    {
-        if (call->handle == handle) {
-            return call;
-        }
-    }
-    return NULL;
-}
-
-static struct call *add_call(struct stub_link *l, uint32_t handle, uint64_t now_us)
-{
-    if (l->call_count == LINK_SESSIONS_MAX) {
-        return NULL;
-    }
-    struct call *call = calloc(1, sizeof(*call));
-    if (call == NULL) {
-        return NULL;
-    }
-    call->handle = handle;
-    call->session = stub_session_create(l->behaviour, handle, now_us);
-    if (call->session == NULL) {
-        free(call);
-        return NULL;
-    }
-    LIST_INSERT_HEAD(bucket_of(l, handle), call, bucket);
-    l->call_count++;
-    return call;
-}
-
-static void remove_call(struct stub_link *l, struct call *call)
-{
-    for (size_t i = 0; i < FRAME_CLASSES; i++) {
-        if (call->is_waiting[i]) {
-            TAILQ_REMOVE(&l->waiting[i], call, waiting[i]);
-        }
-    }
-    LIST_REMOVE(call, bucket);
-    l->call_count--;
-    stub_session_destroy(call->session);
-    free(call);
-}
-
-/* It may have something to write in any class; whoever takes finds out. */
-static void let_wait(struct stub_link *l, struct call *call)
-{
-    for (size_t i = 0; i < FRAME_CLASSES; i++) {
-        if (!call->is_waiting[i]) {
-            call->is_waiting[i] = true;
-            TAILQ_INSERT_TAIL(&l->waiting[i], call, waiting[i]);
-        }
-    }
-}
-
 void stub_link_destroy(struct stub_link *l)
 {
     if (l == NULL) {
         return;
     }
-    for (size_t i = 0; i < BUCKETS; i++) {
-        while (!LIST_EMPTY(&l->bucket[i])) {
-            remove_call(l, LIST_FIRST(&l->bucket[i]));
-        }
-    }
+    link_calls_clear(&l->calls);
     backend_frame_reader_destroy(l->reader);
     free(l);
 }
@@ -273,7 +184,7 @@ static void connection_input(struct stub_link *l, const struct backend_frame *fr
 
 static void call_input(struct stub_link *l, const struct backend_frame *frame, uint64_t now_us)
 {
-    struct call *call = find_call(l, frame->session);
+    struct call *call = link_calls_find(&l->calls, frame->session);
     if (call == NULL) {
         if (frame->type != BACKEND_SESSION_START && frame->type != BACKEND_SESSION_RESUME) {
             if (frame->type < BACKEND_FRAME_TYPE_OPTIONAL_FROM) {
@@ -281,7 +192,7 @@ static void call_input(struct stub_link *l, const struct backend_frame *frame, u
             }
             return;
         }
-        call = add_call(l, frame->session, now_us);
+        call = link_calls_add(&l->calls, l->behaviour, frame->session, now_us);
         if (call == NULL) {
             fail(l, STUB_CLOSE_OVERLOAD, "overload", "no room for another session", frame, now_us);
             return;
@@ -298,7 +209,7 @@ static void call_input(struct stub_link *l, const struct backend_frame *frame, u
              now_us);
         return;
     }
-    let_wait(l, call);
+    link_calls_let_wait(&l->calls, call);
 }
 
 static void frame_input(struct stub_link *l, const struct backend_frame *frame, uint64_t now_us)
@@ -370,7 +281,9 @@ static bool take_hello(struct stub_link *l, struct backend_frame *out)
         .name = "earshot-inference-stub",
         .format = {{BACKEND_CODEC_PCM16, 24}, {BACKEND_CODEC_PCM16, 16}},
         .format_count = 2,
-        .session_count_max = l->behaviour->sessions_max,
+        .session_count_max = l->behaviour->sessions_max < LINK_CALLS_MAX
+                                 ? l->behaviour->sessions_max
+                                 : LINK_CALLS_MAX,
         .heartbeat_ms = HEARTBEAT_MS,
     };
     (void)snprintf(hello.instance, sizeof(hello.instance), "%s", l->instance);
@@ -439,26 +352,18 @@ static void write_frame(struct stub_link *l, struct backend_frame *frame, uint32
     metric_add(&l->behaviour->counters->frames_out, 1);
 }
 
-/* One frame of the highest class that has one; the sessions of a class take turns. */
 static bool write_of_a_call(struct stub_link *l)
 {
-    for (size_t i = 0; i < FRAME_CLASSES; i++) {
-        struct call *call;
-        while ((call = TAILQ_FIRST(&l->waiting[i])) != NULL) {
-            struct backend_frame frame;
-            TAILQ_REMOVE(&l->waiting[i], call, waiting[i]);
-            if (stub_session_take(call->session, (enum frame_class)i, &frame)) {
-                TAILQ_INSERT_TAIL(&l->waiting[i], call, waiting[i]);
-                write_frame(l, &frame, &call->sequence_out);
-                if (stub_session_is_over(call->session)) {
-                    remove_call(l, call);
-                }
-                return true;
-            }
-            call->is_waiting[i] = false;
-        }
+    struct backend_frame frame;
+    struct call *call = link_calls_take(&l->calls, &frame);
+    if (call == NULL) {
+        return false;
     }
-    return false;
+    write_frame(l, &frame, &call->sequence_out);
+    if (stub_session_is_over(call->session)) {
+        link_calls_remove(&l->calls, call);
+    }
+    return true;
 }
 
 struct bytes_view stub_link_output(struct stub_link *l, uint64_t now_us)
@@ -504,19 +409,6 @@ static bool is_due(struct stub_link *l, enum link_timer timer, uint64_t now_us)
     return true;
 }
 
-static void tick_sessions(struct stub_link *l, uint64_t now_us)
-{
-    for (size_t i = 0; i < BUCKETS; i++) {
-        struct call *call;
-        LIST_FOREACH(call, &l->bucket[i], bucket)
-        {
-            stub_session_tick(call->session, now_us);
-            let_wait(l, call);
-        }
-    }
-    l->deadline_us[TIMER_SESSIONS] = now_us + SESSION_TICK_US;
-}
-
 void stub_link_tick(struct stub_link *l, uint64_t now_us)
 {
     if (is_due(l, TIMER_PEER, now_us)) {
@@ -533,7 +425,8 @@ void stub_link_tick(struct stub_link *l, uint64_t now_us)
         l->deadline_us[TIMER_PING] = now_us + l->heartbeat_us;
     }
     if (is_due(l, TIMER_SESSIONS, now_us)) {
-        tick_sessions(l, now_us);
+        link_calls_tick(&l->calls, now_us);
+        l->deadline_us[TIMER_SESSIONS] = now_us + SESSION_TICK_US;
     }
     if (is_due(l, TIMER_LINGER, now_us)) {
         l->state = LINK_OVER;
@@ -549,17 +442,17 @@ uint64_t stub_link_next_timeout(const struct stub_link *l)
     return first_us;
 }
 
-void stub_link_go_away(struct stub_link *l, uint64_t deadline_us)
+void stub_link_go_away(struct stub_link *l, uint64_t within_us)
 {
     if (l->state == LINK_OPEN) {
         l->go_away_waits = true;
-        l->go_away_us = deadline_us;
+        l->go_away_us = within_us;
     }
 }
 
 size_t stub_link_session_count(const struct stub_link *l)
 {
-    return l->call_count;
+    return l->calls.count;
 }
 
 bool stub_link_is_finished(const struct stub_link *l)

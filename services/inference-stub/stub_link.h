@@ -5,7 +5,7 @@
  * Gives:   bytes to write. Frames are made when there is room for them, so what waits is a few
  *          flags and never a queue: FLUSH, ERROR, PING and PONG first, then SESSION_*, then audio,
  *          then EVENT; within a class in turn over the sessions.
- * Owns:    its sessions (LINK_SESSIONS_MAX), 64 KB of input, LINK_OUTPUT_BYTES of output.
+ * Owns:    its sessions (link_calls.h), 64 KB of input, LINK_OUTPUT_BYTES of output.
  * Fails:   a stranger, a peer that breaks the protocol, falls silent or stops reading is sent one
  *          ERROR if it can be, and the link is over; stub_link_reason says why.
  * Not here: sockets (stub_port.h), what is said (dialogue.h).
@@ -15,13 +15,12 @@
 
 #include "services/inference-stub/stub_session.h"
 
-#define LINK_SESSIONS_MAX 4096
 #define LINK_OUTPUT_BYTES 65536
 
 struct stub_link;
 
 /* instance: a word that tells this process from others. NULL when there is no memory. */
-struct stub_link *stub_link_create(struct stub_behaviour *behaviour, const char *instance,
+struct stub_link *stub_link_create(const struct stub_behaviour *behaviour, const char *instance,
                                    uint64_t now_us);
 void stub_link_destroy(struct stub_link *l);
 
@@ -38,8 +37,8 @@ void stub_link_sent(struct stub_link *l, size_t len, uint64_t now_us);
 void stub_link_tick(struct stub_link *l, uint64_t now_us);
 uint64_t stub_link_next_timeout(const struct stub_link *l);
 
-/* GOAWAY: sessions go on until the caller destroys the link. */
-void stub_link_go_away(struct stub_link *l, uint64_t deadline_us);
+/* GOAWAY: sessions go on, at most so long; ending them is up to the caller. */
+void stub_link_go_away(struct stub_link *l, uint64_t within_us);
 
 size_t stub_link_session_count(const struct stub_link *l);
 /* The last byte was written: shut down our side of the socket. */

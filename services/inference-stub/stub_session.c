@@ -2,6 +2,8 @@
 #include "services/inference-stub/stub_session.h"
 
 #include "common/runtime/log.h"
+#include "services/inference-stub/chunked_message.h"
+#include "services/inference-stub/rate_choice.h"
 #include "services/inference-stub/realtime_events.h"
 
 #include <assert.h>
@@ -21,19 +23,12 @@ enum session_state {
     SESSION_OVER
 };
 
-/* A message put together from chunks. */
-struct message {
-    uint8_t *bytes;
-    size_t len;
-    size_t cap;
-};
-
 struct stub_session {
-    struct stub_behaviour *behaviour;
+    const struct stub_behaviour *behaviour;
     uint32_t handle;
     enum session_state state;
     uint64_t start_deadline_us;
-    struct message message;
+    struct chunked_message message;
     uint8_t rate_khz;
     bool has_events;
     struct dialogue *dialogue; /* while RUNNING */
@@ -53,7 +48,7 @@ struct stub_session {
 static_assert(TEXT_BYTES_MAX <= AUDIO_BYTES_MAX && REALTIME_EVENT_BYTES_MAX <= AUDIO_BYTES_MAX,
               "every payload of a session fits its buffer");
 
-struct stub_session *stub_session_create(struct stub_behaviour *behaviour, uint32_t handle,
+struct stub_session *stub_session_create(const struct stub_behaviour *behaviour, uint32_t handle,
                                          uint64_t now_us)
 {
     struct stub_session *s = calloc(1, sizeof(*s));
@@ -63,12 +58,6 @@ struct stub_session *stub_session_create(struct stub_behaviour *behaviour, uint3
         s->start_deadline_us = now_us + START_TIMEOUT_US;
     }
     return s;
-}
-
-static void drop_message(struct stub_session *s)
-{
-    free(s->message.bytes);
-    s->message = (struct message){0};
 }
 
 /* Nothing of a session that no longer runs is sent but its last word. */
@@ -86,7 +75,7 @@ static void stop_running(struct stub_session *s)
         free((void *)s->reply[s->reply_first].data);
         s->reply_first = (s->reply_first + 1) % SESSION_REPLIES_MAX;
     }
-    drop_message(s);
+    chunked_message_drop(&s->message);
 }
 
 void stub_session_destroy(struct stub_session *s)
@@ -138,63 +127,7 @@ static bool session_end(struct stub_session *s, const struct backend_frame *fram
     return true;
 }
 
-/* --- messages in chunks ----------------------------------------------------------------------- */
-
-/* False when the message is longer than the protocol allows, or there is no memory for it. */
-static bool append_chunk(struct message *m, struct bytes_view chunk)
-{
-    if (chunk.len > BACKEND_MESSAGE_BYTES_MAX - m->len) {
-        return false;
-    }
-    if (chunk.len > m->cap - m->len) {
-        const size_t cap = m->len + chunk.len;
-        uint8_t *bytes = realloc(m->bytes, cap);
-        if (bytes == NULL) {
-            return false;
-        }
-        m->bytes = bytes;
-        m->cap = cap;
-    }
-    if (chunk.len > 0) {
-        memcpy(m->bytes + m->len, chunk.data, chunk.len);
-    }
-    m->len += chunk.len;
-    return true;
-}
-
 /* --- start ------------------------------------------------------------------------------------ */
-
-static bool offers(const struct backend_format *list, size_t count, uint8_t rate_khz)
-{
-    const struct backend_format wanted = {BACKEND_CODEC_PCM16, rate_khz};
-    for (size_t i = 0; i < count; i++) {
-        if (backend_format_equal(list[i], wanted)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool offers_both_ways(const struct backend_start_request *r, uint8_t rate_khz)
-{
-    return offers(r->in, r->in_count, rate_khz) && offers(r->out, r->out_count, rate_khz);
-}
-
-/* Both directions at one rate, so that nothing here is resampled. A parrot takes the rate of its
- * own voice where it can, the other modes what the transceiver likes best. 0 = none in common. */
-static uint8_t choose_rate_khz(enum dialogue_mode mode, const struct backend_start_request *r)
-{
-    if (mode == DIALOGUE_PARROT && offers_both_ways(r, 16)) {
-        return 16;
-    }
-    for (size_t i = 0; i < r->in_count; i++) {
-        const uint8_t rate_khz = r->in[i].rate_khz;
-        if ((rate_khz == 16 || rate_khz == 24) && offers_both_ways(r, rate_khz)) {
-            return rate_khz;
-        }
-    }
-    return 0;
-}
 
 static void run(struct stub_session *s, const struct backend_start_request *r)
 {
@@ -226,21 +159,21 @@ static void run(struct stub_session *s, const struct backend_start_request *r)
 
 static bool session_start(struct stub_session *s, const struct backend_frame *frame)
 {
-    if (!append_chunk(&s->message, frame->payload)) {
+    if (!chunked_message_append(&s->message, frame->payload)) {
         return false;
     }
     if ((frame->flags & BACKEND_FLAG_LAST) == 0) {
         return true;
     }
     struct backend_start_request request;
-    const bool is_good =
-        backend_start_decode(bytes_view_of(s->message.bytes, s->message.len), &request);
-    drop_message(s);
+    const bool is_good = backend_start_decode(chunked_message_view(&s->message), &request);
+    chunked_message_drop(&s->message);
     if (!is_good) {
         return false;
     }
     s->start_deadline_us = TIME_NEVER;
-    s->rate_khz = choose_rate_khz(s->behaviour->mode, &request);
+    /* A parrot speaks at the rate of its own voice where it can. */
+    s->rate_khz = rate_choice_khz(&request, s->behaviour->mode == DIALOGUE_PARROT);
     if (s->behaviour->is_draining) {
         reject(s, STUB_SESSION_DRAINING, "overload", "this backend is going away");
     } else if (metric_get(&s->behaviour->counters->sessions_open) >= s->behaviour->sessions_max) {
@@ -331,8 +264,8 @@ static void answer_event(struct stub_session *s)
     const size_t len =
         s->reply_count == SESSION_REPLIES_MAX
             ? 0
-            : realtime_events_refuse(bytes_view_of(s->message.bytes, s->message.len),
-                                     s->behaviour->mode_name, s->events_answered + 1, text);
+            : realtime_events_refuse(chunked_message_view(&s->message), s->behaviour->mode_name,
+                                     s->events_answered + 1, text);
     uint8_t *reply = len == 0 ? NULL : malloc(len);
     if (reply == NULL) {
         metric_add(&counters->events_dropped, 1);
@@ -346,14 +279,14 @@ static void answer_event(struct stub_session *s)
 
 static bool event(struct stub_session *s, const struct backend_frame *frame)
 {
-    if (!append_chunk(&s->message, frame->payload)) {
+    if (!chunked_message_append(&s->message, frame->payload)) {
         return false;
     }
     if ((frame->flags & BACKEND_FLAG_LAST) != 0) {
         if (s->has_events) {
             answer_event(s);
         }
-        drop_message(s);
+        chunked_message_drop(&s->message);
     }
     return true;
 }
@@ -396,21 +329,26 @@ static bool running_input(struct stub_session *s, const struct backend_frame *fr
     }
 }
 
+static bool starting_input(struct stub_session *s, const struct backend_frame *frame)
+{
+    switch (frame->type) {
+    case BACKEND_SESSION_START:
+        return session_start(s, frame);
+    case BACKEND_SESSION_RESUME:
+        reject(s, STUB_SESSION_NO_RESUME, "no_session", "sessions are not resumed here");
+        return true;
+    case BACKEND_SESSION_END:
+        return session_end(s, frame);
+    default:
+        return frame->type >= BACKEND_FRAME_TYPE_OPTIONAL_FROM;
+    }
+}
+
 bool stub_session_input(struct stub_session *s, const struct backend_frame *frame, uint64_t now_us)
 {
     switch (s->state) {
     case SESSION_STARTING:
-        switch (frame->type) {
-        case BACKEND_SESSION_START:
-            return session_start(s, frame);
-        case BACKEND_SESSION_RESUME:
-            reject(s, STUB_SESSION_NO_RESUME, "no_session", "sessions are not resumed here");
-            return true;
-        case BACKEND_SESSION_END:
-            return session_end(s, frame);
-        default:
-            return false;
-        }
+        return starting_input(s, frame);
     case SESSION_RUNNING:
         return running_input(s, frame, now_us);
     case SESSION_REJECTED:

@@ -42,7 +42,7 @@ enum frame_class {
 struct stub_session;
 
 /* NULL when there is no memory. */
-struct stub_session *stub_session_create(struct stub_behaviour *behaviour, uint32_t handle,
+struct stub_session *stub_session_create(const struct stub_behaviour *behaviour, uint32_t handle,
                                          uint64_t now_us);
 void stub_session_destroy(struct stub_session *s);
 

@@ -1,4 +1,4 @@
-/* yaml_reader_fuzz.c - any text is read or refused with one line, and every value keeps its range */
+/* yaml_reader_fuzz.c - any text is read or refused with one line; values keep their ranges */
 #include "common/base/time_us.h"
 #include "common/runtime/yaml_reader.h"
 

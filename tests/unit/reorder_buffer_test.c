@@ -158,6 +158,26 @@ static void two_newer_packets_end_the_wait_before_the_window_does(void **state)
     expect_packet(b, 5, false, slot_us(5) + 100);
 }
 
+static void the_window_decays_with_the_packets(void **state)
+{
+    struct reorder_buffer *b = *state;
+    struct reorder_slot slot;
+    (void)insert(b, 0, START_US);
+    (void)insert(b, 2, START_US);
+    while (reorder_buffer_poll(b, &slot, START_US)) {
+    }
+    const uint64_t now_us = START_US + 16000;
+    (void)insert(b, 1, now_us); /* 16 ms late: a window of 20 ms */
+    for (uint64_t n = 3; n < 2003; n++) {
+        (void)insert(b, n, now_us);
+        expect_packet(b, n, false, now_us);
+    }
+    (void)insert(b, 2004, now_us);
+    expect_nothing(b, now_us);
+    /* 0.05 % a packet in whole microseconds: hardly more than 20 ms / e */
+    assert_in_range(reorder_buffer_next_timeout(b) - now_us, 7300, 8000);
+}
+
 static void reordering_is_forgotten_after_10_s(void **state)
 {
     struct reorder_buffer *b = *state;
@@ -254,7 +274,7 @@ static void a_packet_without_audio_fills_its_number(void **state)
     expect_packet(b, 0, false, slot_us(0));
     (void)insert_frame(b, 1, FRAME, 0, slot_us(1));
     expect_nothing(b, slot_us(1));
-    (void)insert_frame(b, 2, FRAME, 0, slot_us(2));
+    (void)insert_frame(b, 2, 2 * FRAME, 0, slot_us(2));
     expect_nothing(b, slot_us(2));
     (void)insert(b, 3, slot_us(3));
     expect_filler(b, REORDER_SLOT_SILENCE, FRAME, 2 * FRAME, slot_us(3));
@@ -313,14 +333,19 @@ static void a_restart_begins_at_any_number_and_says_so(void **state)
     struct reorder_buffer *b = *state;
     (void)insert(b, 1000, slot_us(0));
     expect_packet(b, 1000, false, slot_us(0));
+    (void)insert(b, 1002, slot_us(2));
+    expect_filler(b, REORDER_SLOT_CONCEAL, 1001 * FRAME, FRAME, slot_us(2));
+    expect_packet(b, 1002, false, slot_us(2));
     (void)insert(b, 1003, slot_us(3)); /* held when the numbering ends */
     reorder_buffer_restart(b);
     expect_nothing(b, slot_us(3));
     assert_true(reorder_buffer_next_timeout(b) == TIME_NEVER);
-    (void)insert_frame(b, 5, 77, FRAME, slot_us(4));
-    expect_packet(b, 5, true, slot_us(4));
-    (void)insert_frame(b, 6, 77 + FRAME, FRAME, slot_us(5));
-    expect_packet(b, 6, false, slot_us(5));
+    (void)insert_frame(b, 1005, 77, FRAME, slot_us(4));
+    expect_packet(b, 1005, true, slot_us(4));
+    /* 1001 was given up in the other numbering: here it is only old. */
+    assert_int_equal(insert(b, 1001, slot_us(4)), REORDER_DUPLICATE);
+    (void)insert_frame(b, 1006, 77 + FRAME, FRAME, slot_us(5));
+    expect_packet(b, 1006, false, slot_us(5));
 }
 
 static void a_fresh_buffer_that_is_restarted_has_no_discontinuity(void **state)
@@ -341,6 +366,7 @@ int main(void)
         TEST(a_late_packet_is_dropped_and_makes_the_buffer_wait),
         TEST(a_packet_that_comes_within_the_window_closes_the_gap),
         TEST(two_newer_packets_end_the_wait_before_the_window_does),
+        TEST(the_window_decays_with_the_packets),
         TEST(reordering_is_forgotten_after_10_s),
         TEST(after_100_ms_of_concealment_time_jumps),
         TEST(a_jump_of_the_timestamp_in_sequence_is_silence),

@@ -14,20 +14,20 @@ static const uint8_t compound[] = {
     0, 0, 0, 11, 64, 0xff, 0xff, 0xfe, 0, 1, 0, 2, 0, 0, 0, 3, 1, 2, 3, 4, 0, 1, 0, 0, 0, 0, 0, 12,
     1, 0x00, 0x01, 0x00, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0,
     /* SDES: chunk of 7 with a tool and a cname, chunk of 8 with a cname */
-    0x82, 202, 0, 6, 0, 0, 0, 7, 6, 1, 'x', 1, 2, 'a', 'b', 0, 0, 0, 0, 8, 1, 4, 'w', 'x', 'y', 'z',
-    0, 0,
+    0x82, 202, 0, 7, 0, 0, 0, 7, 6, 3, 'x', 'y', 'z', 1, 2, 'a', 'b', 0, 0, 0, 0, 0, 0, 8, 1, 4,
+    'w', 'x', 'y', 'z', 0, 0,
     /* transport feedback, format 15 */
     0x8f, 205, 0, 2, 0, 0, 0, 7, 0, 0, 0, 11,
     /* BYE of 7 and 8 */
     0xa2, 203, 0, 5, 0, 0, 0, 7, 0, 0, 0, 8, 3, 'b', 'y', 'e', 0, 0, 0, 0, 0, 0, 0, 4};
 
 /* Where each packet of `compound` ends. */
-static const size_t packet_end[] = {76, 104, 116, 140};
+static const size_t packet_end[] = {76, 108, 120, 144};
 
 static void a_compound_is_read_packet_by_packet(void **state)
 {
     (void)state;
-    assert_int_equal(sizeof(compound), 140);
+    assert_int_equal(sizeof(compound), 144);
     struct byte_reader r;
     byte_reader_init(&r, bytes_view_of(compound, sizeof(compound)));
     struct rtcp_packet p;

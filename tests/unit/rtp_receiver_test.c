@@ -223,6 +223,16 @@ static void a_timestamp_that_runs_back_restarts_but_not_a_telephone_event(void *
     assert_true(a.sequence == EXTENDED + 108);
 }
 
+static void the_second_packet_may_not_run_back(void **state)
+{
+    struct rtp_receiver *r = *state;
+    struct rtp_arrival a;
+    struct rtp_packet p = packet(0, SLOT_UNITS);
+    (void)rtp_receiver_input(r, &p, &a, START_US);
+    p = packet(1, 0);
+    assert_int_equal(rtp_receiver_input(r, &p, &a, START_US), RTP_RECEIVER_RESTART);
+}
+
 static void loss_is_counted_as_in_a_3(void **state)
 {
     struct rtp_receiver *r = *state;
@@ -238,13 +248,18 @@ static void loss_is_counted_as_in_a_3(void **state)
     b = report(r, START_US); /* an empty interval has no loss */
     assert_int_equal(b.fraction_lost, 0);
     assert_int_equal(b.cumulative_lost, 25);
-    (void)input_on_time(r, 65500, 100, &a);
-    for (int i = 0; i < 30; i++) {
-        (void)input_on_time(r, 65500, 100, &a); /* duplicates count as received */
+    (void)input_on_time(r, 65500, 102, &a); /* two are lost, and */
+    for (int i = 0; i < 40; i++) {
+        if (i == 10) {
+            b = report(r, START_US);
+            assert_int_equal(b.fraction_lost, 0);
+            assert_int_equal(b.cumulative_lost, 27 - 10);
+        }
+        (void)input_on_time(r, 65500, 102, &a); /* duplicates count as received */
     }
     b = report(r, START_US);
     assert_int_equal(b.fraction_lost, 0);
-    assert_int_equal(b.cumulative_lost, -5);
+    assert_int_equal(b.cumulative_lost, 27 - 40);
 }
 
 static void a_fraction_of_everything_does_not_wrap_to_none(void **state)
@@ -322,6 +337,10 @@ static void a_sender_report_is_echoed_with_its_age(void **state)
     const struct rtcp_report_block b = report(r, START_US + 1500 * US_PER_MS);
     assert_int_equal(b.last_sr, 0x33445566);
     assert_int_equal(b.delay_since_last_sr, 0x18000); /* 1.5 s */
+    struct rtp_packet p = packet(0, 0);
+    p.ssrc = SSRC + 1;
+    (void)rtp_receiver_input(r, &p, &a, START_US);
+    assert_int_equal(report(r, START_US).last_sr, 0); /* that was another sender's */
 }
 
 static void there_is_no_report_before_the_first_packet(void **state)
@@ -344,6 +363,7 @@ int main(void)
         TEST(a_new_ssrc_begins_anew_and_retires_the_old_one),
         TEST(a_clock_that_leaves_arrival_by_over_10_s_restarts),
         TEST(a_timestamp_that_runs_back_restarts_but_not_a_telephone_event),
+        TEST(the_second_packet_may_not_run_back),
         TEST(loss_is_counted_as_in_a_3),
         TEST(a_fraction_of_everything_does_not_wrap_to_none),
         TEST(cumulative_loss_stays_within_24_bits),

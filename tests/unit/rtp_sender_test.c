@@ -152,7 +152,7 @@ static void a_round_trip_that_can_not_be_is_ignored(void **state)
     const uint32_t now = (uint32_t)(NTP_S << 16);
     const uint32_t ours = rtp_sender_ssrc(c->sender);
     const struct rtcp_report_block block[] = {
-        {.ssrc = ours, .last_sr = 0, .delay_since_last_sr = 0},
+        {.ssrc = ours, .last_sr = 0, .delay_since_last_sr = now - second},          /* no SR came */
         {.ssrc = ours, .last_sr = now - second, .delay_since_last_sr = second + 1}, /* negative */
         {.ssrc = ours, .last_sr = now - 31 * second},                               /* > 30 s */
         {.ssrc = ours + 1, .last_sr = now - second},                                /* not ours */

@@ -145,63 +145,63 @@ static void what_is_not_our_yaml_is_refused_with_its_line(void **state)
     }
 }
 
+enum type { U64, BOOL, DURATION, SIZE, TEXT, CHOICE, ADDR, BLOCK, COUNT };
+
+static const struct {
+    const char *yaml;
+    enum type type;
+    const char *fault;
+} wrong_value[] = {
+    {"k: 0\n", U64, "t.yaml:1: k: 0 is outside 1..64"},
+    {"k: 65\n", U64, "t.yaml:1: k: 65 is outside 1..64"},
+    {"k: 18446744073709551617\n", U64, "t.yaml:1: k: 18446744073709551617 is outside 1..64"},
+    {"k: 010\n", U64, "t.yaml:1: k: 010 is not a decimal number"},
+    {"k: 1e3\n", U64, "t.yaml:1: k: 1e3 is not a decimal number"},
+    {"k: 0x10\n", U64, "t.yaml:1: k: 0x10 is not a decimal number"},
+    {"k: -1\n", U64, "t.yaml:1: k: -1 is not a decimal number"},
+    {"k: +1\n", U64, "t.yaml:1: k: +1 is not a decimal number"},
+    {"k: \" 1\"\n", U64, "t.yaml:1: k: %201 is not a decimal number"},
+    {"k: \"\"\n", U64, "t.yaml:1: k: \"\" is not a decimal number"},
+    {"k: 1.5\n", U64, "t.yaml:1: k: 1.5 is not a decimal number"},
+    {"k: 4KB\n", U64, "t.yaml:1: k: 4KB is not a decimal number"},
+    {"\nk:\n", U64,
+     "t.yaml:2: k: has no value (remove the key for the default, or write "
+     "\"\")"},
+    {"k: [1]\n", U64, "t.yaml:1: k: is a list, not a value"},
+    {"k: {a: 1}\n", U64, "t.yaml:1: k: is a mapping, not a value"},
+    {"k: yes\n", BOOL, "t.yaml:1: k: yes is neither true nor false"},
+    {"k: True\n", BOOL, "t.yaml:1: k: True is neither true nor false"},
+    {"k: ~\n", BOOL, "t.yaml:1: k: ~ is neither true nor false"},
+    {"k: 5\n", DURATION, "t.yaml:1: k: 5 is not a duration (a number and us, ms, s, m or h)"},
+    {"k: 5 s\n", DURATION, "t.yaml:1: k: 5%20s is not a duration (a number and us, ms, s, m or h)"},
+    {"k: 1d\n", DURATION, "t.yaml:1: k: 1d is not a duration (a number and us, ms, s, m or h)"},
+    {"k: 499us\n", DURATION, "t.yaml:1: k: 499us is outside 500us..90m"},
+    {"k: 91m\n", DURATION, "t.yaml:1: k: 91m is outside 500us..90m"},
+    {"k: 6000000000000000h\n", DURATION, "t.yaml:1: k: 6000000000000000h is outside 500us..90m"},
+    {"k: 5GB\n", SIZE, "t.yaml:1: k: 5GB is not a size (a number, alone or with KB or MB)"},
+    {"k: 5MB\n", SIZE, "t.yaml:1: k: 5MB is outside 512..4MB"},
+    {"k: 12345678\n", TEXT, "t.yaml:1: k: is longer than 7 characters"},
+    {"j: 1\n", TEXT, "t.yaml:1: k: is missing"},
+    {"k: xml\n", CHOICE, "t.yaml:1: k: xml is none of text, json"},
+    {"k: localhost:80\n", ADDR,
+     "t.yaml:1: k: localhost:80 is not ip:port (names are not looked up)"},
+    {"j: 1\n", ADDR, "t.yaml:1: k: is missing"},
+    {"k: 10.0.0.0/33\n", BLOCK, "t.yaml:1: k: 10.0.0.0/33 is not ip/bits"},
+    {"j: 1\n", BLOCK, "t.yaml:1: k: is missing"},
+    {"k: 1\n", COUNT, "t.yaml:1: k: is a value, not a list"},
+    {"k: {a: 1}\n", COUNT, "t.yaml:1: k: is a mapping, not a list"},
+};
+
 static void a_wrong_value_names_its_key_and_what_is_allowed(void **state)
 {
     (void)state;
-    enum type { U64, BOOL, DURATION, SIZE, TEXT, CHOICE, ADDR, BLOCK, COUNT };
     static const char *const choices[] = {"text", "json", NULL};
-    static const struct {
-        const char *yaml;
-        enum type type;
-        const char *fault;
-    } table[] = {
-        {"k: 0\n", U64, "t.yaml:1: k: 0 is outside 1..64"},
-        {"k: 65\n", U64, "t.yaml:1: k: 65 is outside 1..64"},
-        {"k: 18446744073709551617\n", U64, "t.yaml:1: k: 18446744073709551617 is outside 1..64"},
-        {"k: 010\n", U64, "t.yaml:1: k: 010 is not a decimal number"},
-        {"k: 1e3\n", U64, "t.yaml:1: k: 1e3 is not a decimal number"},
-        {"k: 0x10\n", U64, "t.yaml:1: k: 0x10 is not a decimal number"},
-        {"k: -1\n", U64, "t.yaml:1: k: -1 is not a decimal number"},
-        {"k: +1\n", U64, "t.yaml:1: k: +1 is not a decimal number"},
-        {"k: \" 1\"\n", U64, "t.yaml:1: k: %201 is not a decimal number"},
-        {"k: \"\"\n", U64, "t.yaml:1: k: \"\" is not a decimal number"},
-        {"k: 1.5\n", U64, "t.yaml:1: k: 1.5 is not a decimal number"},
-        {"k: 4KB\n", U64, "t.yaml:1: k: 4KB is not a decimal number"},
-        {"\nk:\n", U64,
-         "t.yaml:2: k: has no value (remove the key for the default, or write "
-         "\"\")"},
-        {"k: [1]\n", U64, "t.yaml:1: k: is a list, not a value"},
-        {"k: {a: 1}\n", U64, "t.yaml:1: k: is a mapping, not a value"},
-        {"k: yes\n", BOOL, "t.yaml:1: k: yes is neither true nor false"},
-        {"k: True\n", BOOL, "t.yaml:1: k: True is neither true nor false"},
-        {"k: ~\n", BOOL, "t.yaml:1: k: ~ is neither true nor false"},
-        {"k: 5\n", DURATION, "t.yaml:1: k: 5 is not a duration (a number and us, ms, s, m or h)"},
-        {"k: 5 s\n", DURATION,
-         "t.yaml:1: k: 5%20s is not a duration (a number and us, ms, s, m or h)"},
-        {"k: 1d\n", DURATION, "t.yaml:1: k: 1d is not a duration (a number and us, ms, s, m or h)"},
-        {"k: 499us\n", DURATION, "t.yaml:1: k: 499us is outside 500us..90m"},
-        {"k: 91m\n", DURATION, "t.yaml:1: k: 91m is outside 500us..90m"},
-        {"k: 6000000000000000h\n", DURATION,
-         "t.yaml:1: k: 6000000000000000h is outside 500us..90m"},
-        {"k: 5GB\n", SIZE, "t.yaml:1: k: 5GB is not a size (a number, alone or with KB or MB)"},
-        {"k: 5MB\n", SIZE, "t.yaml:1: k: 5MB is outside 512..4MB"},
-        {"k: 12345678\n", TEXT, "t.yaml:1: k: is longer than 7 characters"},
-        {"j: 1\n", TEXT, "t.yaml:1: k: is missing"},
-        {"k: xml\n", CHOICE, "t.yaml:1: k: xml is none of text, json"},
-        {"k: localhost:80\n", ADDR,
-         "t.yaml:1: k: localhost:80 is not ip:port (names are not looked up)"},
-        {"j: 1\n", ADDR, "t.yaml:1: k: is missing"},
-        {"k: 10.0.0.0/33\n", BLOCK, "t.yaml:1: k: 10.0.0.0/33 is not ip/bits"},
-        {"j: 1\n", BLOCK, "t.yaml:1: k: is missing"},
-        {"k: 1\n", COUNT, "t.yaml:1: k: is a value, not a list"},
-        {"k: {a: 1}\n", COUNT, "t.yaml:1: k: is a mapping, not a list"},
-    };
-    for (size_t i = 0; i < COUNT_OF(table); i++) {
-        struct yaml_reader *r = parse(table[i].yaml);
+    for (size_t i = 0; i < COUNT_OF(wrong_value); i++) {
+        struct yaml_reader *r = parse(wrong_value[i].yaml);
         char text[8];
         struct net_addr addr;
         struct net_block block;
-        switch (table[i].type) {
+        switch (wrong_value[i].type) {
         case U64:
             assert_int_equal(yaml_reader_u64(r, "k", 1, 64, 7), 7);
             break;
@@ -231,7 +231,7 @@ static void a_wrong_value_names_its_key_and_what_is_allowed(void **state)
             assert_int_equal(yaml_reader_count(r, "k"), 0);
             break;
         }
-        assert_fault(r, table[i].fault);
+        assert_fault(r, wrong_value[i].fault);
         yaml_reader_destroy(r);
     }
 }

@@ -93,13 +93,13 @@ static enum command_exit run_found(const struct command *command,
     return result;
 }
 
-enum command_exit command_run(int argc, char **argv)
+int command_run(int argc, char **argv)
 {
     struct command_arguments arguments = {.text = argv + (argc > 0 ? 1 : 0),
                                           .count = argc > 0 ? (size_t)argc - 1 : 0};
     const struct command *command = find_command(arguments);
     if (command != NULL) {
-        return run_found(command, arguments);
+        return (int)run_found(command, arguments);
     }
     if (asks_for(arguments, "--help")) {
         print_help();

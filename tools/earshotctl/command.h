@@ -24,7 +24,8 @@ struct command_arguments {
     char **text;
 };
 
-enum command_exit command_run(int argc, char **argv);
+/* What main does; returns an enum command_exit. */
+int command_run(int argc, char **argv);
 
 /* `earshotctl: text` on stderr; returns COMMAND_NO, for `return command_fail(...)`. */
 enum command_exit command_fail(const struct fault *fault);

@@ -26,7 +26,7 @@ static enum command_exit init_one(const char *directory, bool if_missing)
         return COMMAND_YES;
     }
     if (!key_ring_init_directory(directory, &fault)) {
-        /* There, but not a ring that loads: what is wrong with it says more than that it is there. */
+        /* There, but not a ring that loads: what is wrong with it says more. */
         const bool is_broken = if_missing && fault.code == FAULT_CONFIG;
         return command_fail(is_broken ? &why_not : &fault);
     }

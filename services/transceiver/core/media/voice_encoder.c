@@ -10,9 +10,6 @@
 #define COMPLEXITY        5
 #define FRAME_SAMPLES_MAX 960
 
-/* After this many frames of zeros an encoder has settled. */
-#define SILENCE_FRAMES 10
-
 struct voice_encoder {
     OpusEncoder *opus;
     int frame_samples;
@@ -77,9 +74,7 @@ bool voice_encoder_make_silence(uint32_t rate_hz, struct voice_silence *out)
     }
     const int16_t zeros[FRAME_SAMPLES_MAX] = {0};
     uint8_t packet[VOICE_PACKET_BYTES_MAX];
-    for (int i = 0; i < SILENCE_FRAMES; i++) {
-        out->len = voice_encoder_encode(e, zeros, packet);
-    }
+    out->len = voice_encoder_encode(e, zeros, packet);
     voice_encoder_destroy(e);
     assert(out->len <= sizeof(out->data));
     memcpy(out->data, packet, out->len);

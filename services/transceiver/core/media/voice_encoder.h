@@ -26,7 +26,7 @@ size_t voice_encoder_encode(struct voice_encoder *e, const int16_t *frame,
                             uint8_t out[VOICE_PACKET_BYTES_MAX]);
 
 /* One packet of silence that may be sent again and again instead of encoding zeros. Make it once
- * per rate and keep it: making it costs an encoder and some frames. */
+ * per rate and keep it: making it costs an encoder. */
 struct voice_silence {
     uint8_t data[64];
     size_t len;

@@ -214,8 +214,8 @@ static uint8_t fraction_lost(const struct rtp_receiver *r, uint64_t expected)
     if (expected_now == 0 || received_now >= expected_now) {
         return 0;
     }
-    const uint64_t fraction = ((expected_now - received_now) << 8) / expected_now;
-    return fraction < UINT8_MAX ? (uint8_t)fraction : UINT8_MAX;
+    /* Below 256: what raised the expectation was itself received. */
+    return (uint8_t)(((expected_now - received_now) << 8) / expected_now);
 }
 
 bool rtp_receiver_report(struct rtp_receiver *r, struct rtcp_report_block *out, uint64_t now_us)

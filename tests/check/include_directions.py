@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Rooms include only the rooms below them (docs/architecture.md)."""
+import os
+
+import source_tree
+
+CORE = "services/transceiver/core"
+MACHINES = [f"{CORE}/{name}" for name in ("sdp", "transport", "rtp", "media")]
+SESSION_NEEDS = [
+    "common/base", "common/backend_link", "common/crypto", "common/stun", "common/routing", CORE, *MACHINES,
+]
+PORT_NEEDS = [*SESSION_NEEDS, f"{CORE}/session", "common/control", "common/runtime"]
+
+# Each room and what it may include besides itself. A folder that is not here is no room.
+MAY_INCLUDE = {
+    "common/base": [],
+    "common/crypto": ["common/base"],
+    "common/stun": ["common/base", "common/crypto"],
+    "common/routing": ["common/base", "common/crypto"],
+    "common/backend_link": ["common/base"],
+    "common/control": ["common/base"],
+    "common/runtime": ["common/base"],
+    CORE: ["common/base", "common/backend_link"],
+    f"{CORE}/sdp": ["common/base", CORE],
+    f"{CORE}/transport": ["common/base", "common/crypto", "common/stun", CORE],
+    f"{CORE}/rtp": ["common/base", CORE],
+    f"{CORE}/media": ["common/base", CORE],
+    f"{CORE}/session": SESSION_NEEDS,
+    "services/transceiver/port": PORT_NEEDS,
+    "services/transceiver": [*PORT_NEEDS, "services/transceiver/port"],
+    "services/relay": [
+        "common/base", "common/crypto", "common/stun", "common/routing", "common/control", "common/runtime",
+    ],
+    "services/signaling": [
+        "common/base", "common/crypto", "common/routing", "common/control", "common/runtime",
+    ],
+    "services/inference-stub": ["common/base", "common/backend_link", "common/runtime"],
+    "tools/earshotctl": ["common/base", "common/routing", "common/control", "common/runtime"],
+}
+
+
+def check(root):
+    for path in source_tree.source_files(root):
+        room = os.path.dirname(path)
+        if room not in MAY_INCLUDE:
+            yield source_tree.Problem(path, 1, f"{room} is no room: add it to include_directions.py")
+            continue
+        for line, name, is_own in source_tree.includes(source_tree.read(root, path)):
+            other = os.path.dirname(name)
+            if not is_own or name.endswith(".pb-c.h") or other == room:
+                continue
+            if other not in MAY_INCLUDE:
+                yield source_tree.Problem(path, line, f'"{name}" is not a full path from the root')
+            elif other not in MAY_INCLUDE[room]:
+                yield source_tree.Problem(path, line, f"{room} may not include {other}")
+
+
+if __name__ == "__main__":
+    source_tree.run(check)

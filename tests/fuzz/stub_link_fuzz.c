@@ -1,0 +1,109 @@
+/* stub_link_fuzz.c - a transceiver that says anything: raw bytes, or frames with good numbers and
+ * any content; the link ends or goes on, its output within bounds */
+#include "common/runtime/log.h"
+#include "services/inference-stub/stub_link.h"
+
+#include <assert.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define HANDLES 4
+
+static int16_t greeting[1600];
+static struct stub_counters counters;
+
+struct peer {
+    struct stub_link *link;
+    uint64_t now_us;
+    uint32_t sequence[HANDLES];
+};
+
+static void give(struct peer *p, struct bytes_view bytes)
+{
+    while (bytes.len > 0) {
+        const struct bytes_span room = stub_link_reserve(p->link);
+        assert(room.cap > 0);
+        const size_t len = bytes.len < room.cap ? bytes.len : room.cap;
+        memcpy(room.data, bytes.data, len);
+        stub_link_commit(p->link, len, p->now_us);
+        bytes = bytes_view_of(bytes.data + len, bytes.len - len);
+    }
+}
+
+static void give_frame(struct peer *p, struct backend_frame frame)
+{
+    uint8_t header[BACKEND_FRAME_HEADER_BYTES];
+    frame.sequence = p->sequence[frame.session]++;
+    backend_frame_encode_header(&frame, header);
+    give(p, bytes_view_of(header, sizeof(header)));
+    give(p, frame.payload);
+}
+
+/* A frame of 4 bytes and a payload: type, handle and codec, flags, length. */
+static void give_scripted_frame(struct peer *p, struct byte_reader *script)
+{
+    struct backend_frame frame = {.type = byte_reader_u8(script)};
+    const uint8_t mixed = byte_reader_u8(script);
+    const uint8_t flags = byte_reader_u8(script);
+    const size_t len = byte_reader_u8(script);
+    frame.session = mixed % HANDLES;
+    frame.codec = mixed / HANDLES % 4;
+    frame.rate_khz = (mixed & 0x40) != 0 ? 16 : 24;
+    frame.channels = 1;
+    frame.duration_2500us = mixed;
+    frame.flags = (uint16_t)(flags | (flags & 1) << 8);
+    const size_t left = byte_reader_left(script);
+    frame.payload = byte_reader_bytes(script, len < left ? len : left);
+    give_frame(p, frame);
+}
+
+/* Reads some of the output, as a slow peer does. */
+static void take(struct peer *p, size_t len_max)
+{
+    const struct bytes_view output = stub_link_output(p->link, p->now_us);
+    assert(output.len <= LINK_OUTPUT_BYTES);
+    stub_link_sent(p->link, output.len < len_max ? output.len : len_max, p->now_us);
+}
+
+static void pass_time(struct peer *p, uint64_t us)
+{
+    p->now_us += us;
+    stub_link_tick(p->link, p->now_us);
+    assert(stub_link_is_over(p->link) || stub_link_next_timeout(p->link) > p->now_us);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct stub_behaviour behaviour = {.mode_name = "fuzz",
+                                       .tone_hz = 1000,
+                                       .greeting_16k = {greeting, 1600},
+                                       .greeting_24k = {greeting, 1600},
+                                       .sessions_max = HANDLES,
+                                       .counters = &counters};
+    struct byte_reader script;
+    log_set_level(LOG_ERROR);
+    byte_reader_init(&script, bytes_view_of(data, size));
+    const uint8_t start = byte_reader_u8(&script);
+    behaviour.mode = (enum dialogue_mode)(start % 3);
+    struct peer p = {.now_us = 1};
+    p.link = stub_link_create(&behaviour, "fuzz", p.now_us);
+    assert(p.link != NULL);
+    if ((start & 0x80) != 0) {
+        give(&p, byte_reader_bytes(&script, byte_reader_left(&script)));
+    } else {
+        give_frame(
+            &p, (struct backend_frame){.type = BACKEND_HELLO, .payload = bytes_view_of_text("{}")});
+    }
+    while (byte_reader_left(&script) >= 4) {
+        give_scripted_frame(&p, &script);
+        take(&p, 20000);
+        pass_time(&p, 20 * US_PER_MS);
+    }
+    take(&p, SIZE_MAX);
+    pass_time(&p, 20 * US_PER_S);
+    assert(stub_link_is_over(p.link) || stub_link_is_finished(p.link) ||
+           stub_link_output(p.link, p.now_us).len > 0);
+    stub_link_destroy(p.link);
+    assert(metric_get(&counters.sessions_open) == 0);
+    return 0;
+}

@@ -1,0 +1,278 @@
+/*
+ * app.js - the page: one button, one state, and what a person sees of both
+ *
+ *   idle -> microphone -> connecting -> talking -> ended
+ *                             ^            |
+ *                             +- reconnecting      failed, from anywhere
+ *
+ * Switch: ?echo=1 leaves the microphone unprocessed, so that a tone comes back as it was sent.
+ * window.earshot is for tests: see the end of this file.
+ */
+
+import { Call, CallError } from './call.js';
+import { Meter, Waveform } from './meters.js';
+import { closeMicrophone, openMicrophone } from './microphone.js';
+import { noStats, readStats } from './stats.js';
+import { clock, endedText, failureText, noticeText, reconnectText, states } from './texts.js';
+import { TimelineView } from './timeline.js';
+
+const STATS_MS = 250;
+const SILENT_MS_MAX = 3000;
+const ATTEMPTS_MAX = 3;
+const RETRY_MS = 1500;
+
+const byId = (id) => document.getElementById(id);
+const timelineView = new TimelineView(byId('steps'), byId('total'));
+const waveforms = {
+  you: new Waveform(byId('you'), true),
+  agent: new Waveform(byId('agent'), false),
+};
+const isRaw = new URLSearchParams(location.search).get('echo') === '1';
+
+let state = 'idle';
+let stats = noStats; // of the latest call, like the timeline
+let timeline = {};
+let session = null; // what the user began with Talk: at most one
+
+/* What a person sees */
+
+function show(next, text = {}) {
+  state = next;
+  const { headline, detail, button } = { ...states[next], ...text };
+  document.body.dataset.state = next;
+  byId('headline').textContent = headline;
+  byId('detail').textContent = detail;
+  byId('talk-label').textContent = button;
+}
+
+function number(value, unit, digits = 0) {
+  if (value === null) {
+    return [];
+  }
+  const unitNode = document.createElement('span');
+  unitNode.className = 'unit';
+  unitNode.textContent = unit;
+  return [value.toFixed(digits), unitNode];
+}
+
+function showStats() {
+  const packets = stats.packetsReceived + stats.packetsLost;
+  byId('rtt').replaceChildren(...number(stats.rtt, 'ms'));
+  byId('loss').replaceChildren(
+    ...number(packets > 0 ? (100 * Math.max(0, stats.packetsLost)) / packets : null, '%', 1),
+  );
+  byId('jitter').replaceChildren(...number(stats.jitter, 'ms', 1));
+  byId('path').textContent = stats.path;
+}
+
+function showTimeline(ends) {
+  timeline = ends;
+  timelineView.show(ends);
+}
+
+/* One session: a microphone, and one call after the other while sound stops */
+
+async function talk() {
+  const mine = { meters: {}, attempt: 1, since: 0, heardAt: 0 };
+  session = mine;
+  stats = noStats;
+  showStats();
+  showTimeline({});
+  byId('elapsed').textContent = '';
+  show('microphone');
+  try {
+    mine.context = new AudioContext();
+    mine.microphone = await openMicrophone(isRaw);
+  } catch (error) {
+    if (session === mine) {
+      fail(error instanceof CallError ? error : new CallError('browser_too_old'));
+    }
+    return;
+  }
+  if (session !== mine) {
+    closeMicrophone(mine.microphone); // cancelled while the browser asked
+    return;
+  }
+  mine.microphone.getAudioTracks()[0].onended = () => fail(new CallError('microphone_lost'));
+  mine.meters.you = new Meter(mine.context, mine.microphone);
+  mine.ticker = setInterval(() => tick(mine), STATS_MS);
+  requestAnimationFrame(() => animate(mine));
+  show('connecting');
+  dial(mine);
+}
+
+function dial(mine) {
+  const call = new Call(mine.microphone);
+  mine.call = call;
+  call.addEventListener('step', () => showTimeline(call.timeline.ends));
+  call.addEventListener('connected', () => connected(mine));
+  call.addEventListener('notice', ({ detail: code }) => notice(code));
+  call.addEventListener('closed', ({ detail: error }) => callClosed(mine, error));
+  call.open();
+}
+
+function connected(mine) {
+  mine.since ||= performance.now();
+  mine.heardAt = performance.now();
+  stats = noStats;
+  byId('sound').srcObject = mine.call.stream;
+  mine.meters.agent?.close();
+  mine.meters.agent = new Meter(mine.context, mine.call.stream);
+  show('talking');
+}
+
+function notice(code) {
+  const text = noticeText(code);
+  if (text) {
+    byId('detail').textContent = text;
+  }
+}
+
+function callClosed(mine, error) {
+  if (error === null) {
+    hangUp(true);
+  } else if (mine.since > 0) {
+    redial(mine, error);
+  } else {
+    fail(error);
+  }
+}
+
+/* At once, then with a pause before each further attempt; `error` is what a person hears when none
+ * is left. */
+function redial(mine, error) {
+  mine.call.close();
+  mine.call = null;
+  if (mine.attempt > ATTEMPTS_MAX) {
+    fail(error);
+    return;
+  }
+  show('reconnecting', { detail: reconnectText(mine.attempt, ATTEMPTS_MAX) });
+  mine.retry = setTimeout(() => dial(mine), mine.attempt === 1 ? 0 : RETRY_MS);
+  mine.attempt++;
+}
+
+/* The silence of an agent is sound too: a server sends packets all the time. */
+function watch(mine, packetsBefore) {
+  if (stats.packetsReceived !== packetsBefore) {
+    mine.heardAt = performance.now();
+    mine.attempt = 1;
+  } else if (state === 'talking' && performance.now() - mine.heardAt > SILENT_MS_MAX) {
+    redial(mine, new CallError('sound_stopped'));
+  }
+}
+
+async function tick(mine) {
+  if (mine.since > 0) {
+    byId('elapsed').textContent = clock(performance.now() - mine.since);
+  }
+  const { call } = mine;
+  if (state !== 'talking' || !call) {
+    return;
+  }
+  const fresh = await readStats(call.connection).catch(() => null);
+  if (fresh === null || session !== mine || mine.call !== call) {
+    return;
+  }
+  const packetsBefore = stats.packetsReceived;
+  stats = fresh;
+  showStats();
+  watch(mine, packetsBefore);
+}
+
+function animate(mine) {
+  if (session !== mine) {
+    return;
+  }
+  const now = performance.now();
+  const agentLevel = mine.meters.agent?.level ?? 0;
+  waveforms.you.push(mine.meters.you.level, now);
+  waveforms.agent.push(agentLevel, now);
+  byId('talk').style.setProperty('--level', agentLevel.toFixed(2));
+  requestAnimationFrame(() => animate(mine));
+}
+
+function endSession() {
+  const mine = session;
+  session = null;
+  clearInterval(mine.ticker);
+  clearTimeout(mine.retry);
+  mine.call?.close();
+  if (mine.microphone) {
+    closeMicrophone(mine.microphone);
+  }
+  mine.context?.close();
+  byId('sound').srcObject = null;
+  byId('talk').style.removeProperty('--level');
+  waveforms.you.clear();
+  waveforms.agent.clear();
+  return mine;
+}
+
+function hangUp(byServer = false) {
+  const { since } = endSession();
+  if (since > 0) {
+    show('ended', { detail: endedText(performance.now() - since, byServer) });
+  } else {
+    show('idle');
+  }
+}
+
+function fail(error) {
+  if (session) {
+    endSession();
+  }
+  show('failed', failureText(error));
+}
+
+/* Start */
+
+function whyNoCalls() {
+  if (!window.isSecureContext) {
+    return new CallError('insecure_page');
+  }
+  const canCall = window.RTCPeerConnection && window.AudioContext && navigator.mediaDevices;
+  return canCall ? null : new CallError('browser_too_old');
+}
+
+byId('server').textContent = location.host;
+byId('talk').addEventListener('click', () => (session ? hangUp() : talk()));
+addEventListener('keydown', (event) => {
+  if (event.key === 'Escape' && session) {
+    hangUp();
+  }
+});
+addEventListener('pagehide', () => session && hangUp());
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+  waveforms.you.draw(0);
+  waveforms.agent.draw(0);
+});
+
+const obstacle = whyNoCalls();
+if (obstacle) {
+  show('failed', { ...failureText(obstacle), button: states.idle.button });
+  byId('talk').disabled = true;
+}
+
+/*
+ * For tests, read only. state: as above. stats: packetsReceived, packetsLost, rtt and jitter in ms
+ * (null = unknown), path. timeline: ms from the call's start to the end of request, ice, dtls,
+ * firstAudio. peakHz: the strongest frequency of the sound that comes back, 0 in silence.
+ */
+window.earshot = Object.freeze({
+  get state() {
+    return state;
+  },
+  get stats() {
+    return stats;
+  },
+  get timeline() {
+    return timeline;
+  },
+  get peakHz() {
+    return session?.meters.agent?.peakHz ?? 0;
+  },
+  get message() {
+    return `${byId('headline').textContent}. ${byId('detail').textContent}`;
+  },
+});

@@ -1,0 +1,130 @@
+/* texts.js - every sentence of the page that can change */
+
+export const states = {
+  idle: {
+    headline: 'Talk to the agent',
+    detail: 'Press Talk and start speaking. You can interrupt at any time.',
+    button: 'Talk',
+  },
+  microphone: {
+    headline: 'May we listen?',
+    detail: 'Your browser asks for the microphone. Choose Allow.',
+    button: 'Cancel',
+  },
+  connecting: {
+    headline: 'Connecting',
+    detail: 'This takes a fraction of a second.',
+    button: 'Cancel',
+  },
+  talking: {
+    headline: 'Go ahead, speak',
+    detail: 'The agent listens, and stops when you interrupt.',
+    button: 'Hang up',
+  },
+  reconnecting: {
+    headline: 'Calling again',
+    detail: 'No sound came for three seconds.',
+    button: 'Hang up',
+  },
+  ended: {
+    headline: 'Call ended',
+    detail: '',
+    button: 'Talk again',
+  },
+  failed: {
+    headline: 'That did not work',
+    detail: '',
+    button: 'Try again',
+  },
+};
+
+/* By the code of a CallError. A server's own words stand in the detail, if it sent some. */
+const failures = {
+  insecure_page: {
+    headline: 'This page must be opened over https',
+    detail: 'Browsers give the microphone only to https pages and to localhost.',
+  },
+  browser_too_old: {
+    headline: 'This browser cannot make calls',
+    detail: 'It has no WebRTC or no Web Audio. A current Chrome, Edge, Firefox or Safari has both.',
+  },
+  microphone_refused: {
+    headline: 'The microphone is blocked',
+    detail: 'Allow it for this page in the address bar, then try again.',
+  },
+  microphone_missing: {
+    headline: 'No microphone found',
+    detail: 'Connect one, then try again.',
+  },
+  microphone_busy: {
+    headline: 'The microphone does not start',
+    detail: 'Another program may be using it. Close that program, then try again.',
+  },
+  microphone_lost: {
+    headline: 'The microphone is gone',
+    detail: 'It was disconnected, so the call was ended.',
+  },
+  server_silent: {
+    headline: 'The server does not answer',
+    detail: 'Check that it is running and that you are online, then try again.',
+  },
+  answer_unusable: {
+    headline: 'The server’s answer cannot be used',
+    detail: 'Browser and server found no common way to talk.',
+  },
+  no_path: {
+    headline: 'No path for the sound',
+    detail:
+      'The server was reached, but no audio gets through. ' +
+      'A firewall or VPN may block UDP and the server’s TCP port.',
+  },
+  sound_stopped: {
+    headline: 'The connection was lost',
+    detail: 'No sound came through, and calling again did not help.',
+  },
+  backend_unavailable: {
+    headline: 'The agent is away',
+    detail: 'Its backend does not answer right now. Try again in a moment.',
+  },
+  server_overloaded: {
+    headline: 'All lines are busy',
+    detail: 'Try again in a moment.',
+  },
+  rate_limit_exceeded: {
+    headline: 'Too many calls',
+    detail: 'Wait a little, then try again.',
+  },
+  refused: {
+    headline: 'The server refused the call',
+    detail: 'It did not say why.',
+  },
+};
+
+export function failureText({ code, message }) {
+  const { headline, detail } = failures[code] ?? failures.refused;
+  return { headline, detail: message || detail };
+}
+
+/* What the server says on the event channel while a call goes on. */
+const notices = {
+  backend_lost: 'The agent’s backend is gone. The call stays up while it comes back.',
+  session_expiring: 'This call ends in a few seconds.',
+};
+
+export function noticeText(code) {
+  return notices[code] ?? '';
+}
+
+export function reconnectText(attempt, attemptsMax) {
+  return `No sound came for three seconds. Attempt ${attempt} of ${attemptsMax}.`;
+}
+
+export function endedText(elapsedMs, byServer) {
+  const talked = `You talked for ${clock(elapsedMs)}.`;
+  return byServer ? `The server ended it. ${talked}` : talked;
+}
+
+export function clock(ms) {
+  const seconds = Math.floor(ms / 1000);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+}
