@@ -11,8 +11,8 @@
 
 #define SERVICE "inference-stub"
 #define PURPOSE                                                                                    \
-    "A backend that hears and answers: it greets and says your words back.\n"                      \
-    "  --mode MODE      parrot, echo or tone, instead of the configured one"
+    "A backend without a model: it greets and says your words back. One option more:\n"            \
+    "--mode MODE, which is parrot, echo or tone, overrides the configured mode."
 
 /* Takes --mode out of the arguments, which the options of every service follow. */
 static const char *take_mode_option(int *argc, char **argv)
