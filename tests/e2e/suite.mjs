@@ -1,0 +1,115 @@
+// suite.mjs - the running earshot of one test: started, looked at, harmed, stopped
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
+export const artefacts = process.env.EARSHOT_ARTEFACTS ?? join(root, 'build/e2e');
+export const run = process.env.EARSHOT_RUN ?? join(artefacts, 'run');
+export const pageUrl = 'http://127.0.0.1:8080/';
+
+const adminPort = { relay: 7801, transceiver: 7802, signaling: 7803, 'inference-stub': 7804 };
+
+function dev(...args) {
+  const env = { ...process.env, EARSHOT_RUN: run };
+  return execFileSync(join(root, 'dev'), args, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+export function up(...options) {
+  mkdirSync(artefacts, { recursive: true });
+  return dev('up', '--detach', ...options);
+}
+
+export function down() {
+  dev('down');
+}
+
+// One metric of one service: the sum of the samples whose labels contain every word.
+export async function metric(service, name, ...words) {
+  const text = await (await fetch(`http://127.0.0.1:${adminPort[service]}/metrics`)).text();
+  let sum = 0;
+  for (const line of text.split('\n')) {
+    const match = /^(\w+)(\{.*\})? (\S+)/.exec(line);
+    if (match && match[1] === name && words.every((word) => (match[2] ?? '').includes(word))) {
+      sum += Number(match[3]);
+    }
+  }
+  return sum;
+}
+
+export function pidOf(service) {
+  return Number(readFileSync(join(run, `${service}.pid`), 'utf8'));
+}
+
+// kill -9, then the same program with the same words and surroundings, at once.
+export function killAndRestart(service) {
+  const pid = pidOf(service);
+  const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
+  const cwd = execFileSync('readlink', [`/proc/${pid}/cwd`], { encoding: 'utf8' }).trim();
+  const env = Object.fromEntries(
+    readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter(Boolean)
+      .map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]));
+  process.kill(pid, 'SIGKILL');
+  const log = openSync(join(run, 'earshot.log'), 'a');
+  const child = spawn(words[0], words.slice(1), { cwd, env, detached: true, stdio: ['ignore', log, log] });
+  child.unref();
+  writeFileSync(join(run, `${service}.pid`), `${child.pid}\n`);
+}
+
+// A microphone that hums: 16-bit mono WAV, 48 kHz, whole periods so that it loops without a click.
+export function writeTone(file, hz, seconds) {
+  const rate = 48000;
+  const samples = rate * seconds;
+  const wav = Buffer.alloc(44 + 2 * samples);
+  wav.write('RIFF', 0);
+  wav.writeUInt32LE(36 + 2 * samples, 4);
+  wav.write('WAVEfmt ', 8);
+  wav.writeUInt32LE(16, 16);
+  wav.writeUInt16LE(1, 20);
+  wav.writeUInt16LE(1, 22);
+  wav.writeUInt32LE(rate, 24);
+  wav.writeUInt32LE(2 * rate, 28);
+  wav.writeUInt16LE(2, 32);
+  wav.writeUInt16LE(16, 34);
+  wav.write('data', 36);
+  wav.writeUInt32LE(2 * samples, 40);
+  for (let i = 0; i < samples; i++) {
+    wav.writeInt16LE(Math.round(9000 * Math.sin((2 * Math.PI * hz * i) / rate)), 44 + 2 * i);
+  }
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, wav);
+  return file;
+}
+
+export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+// Polls until `ask` gives something true; fails with the last thing seen.
+export async function until(what, ask, ms = 15000) {
+  const end = Date.now() + ms;
+  for (;;) {
+    const answer = await ask();
+    if (answer) return answer;
+    if (Date.now() > end) throw new Error(`${what}: not within ${ms} ms`);
+    await sleep(50);
+  }
+}
+
+export function check(claim, holds, seen) {
+  console.log(`${holds ? 'ok  ' : 'FAIL'} ${claim}${seen === undefined ? '' : `: ${JSON.stringify(seen)}`}`);
+  if (!holds) process.exitCode = 1;
+}
+
+// Runs one test with the suite up; the log's tail is shown when it fails.
+export async function withSuite(options, test) {
+  up(...options);
+  try {
+    await test();
+  } catch (error) {
+    console.error(error);
+    process.exitCode = 1;
+  } finally {
+    if (process.exitCode) console.error(readFileSync(join(run, 'earshot.log'), 'utf8').split('\n').slice(-60).join('\n'));
+    down();
+  }
+}
