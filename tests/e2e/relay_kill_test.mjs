@@ -4,12 +4,12 @@ import { openCall, openChromium } from './chromium.mjs';
 import { check, killAndRestart, metric, sleep, until, withSuite } from './suite.mjs';
 
 // The longest time between two packets, as the page's own counters tell it each 20 ms.
-const longestGap = (page, ms) => page.evaluate(async ([inbound, duration]) => {
-  const packets = async () => (await eval(inbound)).packetsReceived;
+const longestGap = (ms) => `(async () => {
+  const packets = async () => (await ${inbound}).packetsReceived;
   let received = await packets();
   let changed = performance.now();
   let longest = 0;
-  const end = changed + duration;
+  const end = changed + ${ms};
   while (performance.now() < end) {
     await new Promise((resolve) => setTimeout(resolve, 20));
     const count = await packets();
@@ -19,13 +19,13 @@ const longestGap = (page, ms) => page.evaluate(async ([inbound, duration]) => {
     received = count;
   }
   return Math.max(longest, performance.now() - changed);
-}, [inbound, ms]);
+})()`;
 
 await withSuite(['--mode', 'echo'], async () => {
   const browser = await openChromium();
   const page = await openCall(browser);
   await until('audio comes back', () => page.evaluate(() => window.earshot.stats.packetsReceived > 100));
-  const measuring = longestGap(page, 5000);
+  const measuring = page.evaluate(longestGap(5000));
   await sleep(1000);
   killAndRestart('relay');
   const gapMs = await measuring;
