@@ -128,7 +128,7 @@ static bool start_admin(struct transceiver *t, struct fault *fault)
     t->is_not_draining = admin_http_add_condition("not_draining");
     metric_set(t->beat, clock_now_us());
     metric_set(t->is_not_draining, 1);
-    return admin_http_start(SERVICE, &t->config.admin_listen, fault);
+    return admin_http_start("transceiver", &t->config.admin_listen, fault);
 }
 
 static bool start(struct transceiver *t, struct fault *fault)
@@ -162,7 +162,7 @@ static bool start(struct transceiver *t, struct fault *fault)
         return false;
     }
     char text[NET_ADDR_TEXT_CAP];
-    log_info("transceiver.ready address=%s media_port=%u instance=%08x shards=%zu sessions_max=%zu",
+    log_info("transceiver.started address=%s media_port=%u instance=%08x shards=%zu sessions_max=%zu",
              net_addr_format_ip(&t->address, text, sizeof(text)), t->config.media_port,
              t->instance_id, t->loop_count, t->config.session_count_max);
     metric_set(t->is_serving, 1);

@@ -31,7 +31,8 @@ await withSuite(['--mode', 'echo'], async () => {
   const gapMs = await measuring;
   check('no gap of a second or more', gapMs < 1000, Math.round(gapMs));
   check('the page is still in the call', await page.evaluate(() => window.earshot.state) === 'talking');
+  // Every worker learns it: their number may have changed with the restart.
   check('the new relay learned the flow',
-    await metric('relay', 'earshot_relay_flows', 'state="confirmed"') === 1);
+    await metric('relay', 'earshot_relay_flows', 'state="confirmed"') >= 1);
   await browser.close();
 });
