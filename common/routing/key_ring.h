@@ -1,9 +1,9 @@
 /*
- * key_ring.h - the media keys of a directory, by key id (wire formats, section 1)
+ * key_ring.h - the media keys of a directory, by key id (docs/wire-formats.md, section 1)
  *
  * Takes:   a directory of NN.key (32 bytes as 64 hex digits, NN = 00..63) and a file `active`
  *          with the two digits of the id that signs.
- * Gives:   for each id the ciphers and MACs that HKDF derives from its secret (sections 2, 3, 6, 7).
+ * Gives:   for each id the ciphers and MACs that HKDF derives from its secret (section 1).
  *          Secrets are wiped at once, derived keys at destroy.
  * Owns:    keyed contexts, which one thread at a time may use: each thread makes its own ring with
  *          key_ring_copy.

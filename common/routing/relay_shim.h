@@ -1,5 +1,5 @@
 /*
- * relay_shim.h - the 40 bytes between relay and transceiver (wire formats, section 3)
+ * relay_shim.h - the 40 bytes between relay and transceiver (docs/wire-formats.md, 3)
  *
  * Says where to look for the session and whom to answer. The tag covers the header, not the
  * datagram: every datagram is still authenticated by the transceiver.

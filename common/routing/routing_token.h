@@ -1,5 +1,5 @@
 /*
- * routing_token.h - the server's ICE ufrag as an encrypted route (wire formats, section 2)
+ * routing_token.h - the server's ICE ufrag as an encrypted route (docs/wire-formats.md, 2)
  *
  * 23 ice-chars: key id, then one AES block in base64. Says which transceiver of which cluster owns
  * a call; holds no address. Opening is one block cipher call.

@@ -36,7 +36,7 @@ static void fill_golden(void *context, uint8_t *out, size_t len)
 static const struct call_id golden = {.cluster_id = 1, .instance_id = 0x5eed0001};
 static const char golden_text[] = "rtc_H0-PHtjQYoeTQjD284teUfQ";
 
-/* docs/wire-formats.md, section 8. */
+/* docs/wire-formats.md, section 6. */
 static void the_golden_vector_holds(void **state)
 {
     (void)state;

@@ -1,5 +1,4 @@
-/* backend_frame_vectors_test.c - the example frames of the backend protocol, section 1, bit for bit
- */
+/* backend_frame_vectors_test.c - example frames of the backend protocol, bit for bit */
 #include "tests/testing.h"
 
 #include "common/backend_link/backend_frame.h"

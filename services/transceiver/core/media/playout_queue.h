@@ -12,7 +12,7 @@
  *          in 5 ms, and one frame more carries what the encoder still holds.
  * Full:    what passes the credit is dropped and not counted. An utterance beyond the table is
  *          dropped: poll events after each change, and only a backend that queues 64 gets there.
- * Source:  the backend protocol: credit, utterances, flush.
+ * Source:  docs/backend-protocol.md, "Speech toward the client".
  * Not here: encoding (voice_encoder.h), the 20 ms clock (session.c), PAUSE and RESUME.
  */
 #ifndef EARSHOT_PLAYOUT_QUEUE_H

@@ -1,0 +1,547 @@
+/* documented_examples_test.c - every example in the documents is what the code produces
+ *
+ * Examples stand in blocks that open with ```example: a name, two blanks or more, a value. A line
+ * that begins with blanks goes on with the value before it. Blanks inside a value mean nothing.
+ */
+#include "tests/testing.h"
+
+#include "common/backend_link/backend_payload.h"
+#include "common/control/control_message.h"
+#include "common/crypto/aes_block.h"
+#include "common/crypto/hkdf.h"
+#include "common/routing/relay_shim.h"
+#include "common/routing/routing_token.h"
+#include "services/signaling/call_id.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define KEY_ID       7
+#define CLUSTER_ID   1
+#define INSTANCE_ID  0x5eed0001
+#define SESSION_ID   0x00002a03 /* shard 0, slot 42, generation 3 */
+#define CALL_ID_TEXT "rtc_H0-PHtjQYoeTQjD284teUfQ"
+#define TEXT_CAP     2048
+#define EXAMPLES_MAX 64
+#define WIRE         "docs/wire-formats.md"
+#define BACKEND      "docs/backend-protocol.md"
+
+/* --- what the code produces ------------------------------------------------------------------- */
+
+static void write_hex(const void *data, size_t len, char *text)
+{
+    assert_true(bytes_to_hex(bytes_view_of(data, len), text, TEXT_CAP));
+}
+
+static void fill_secret(uint8_t secret[KEY_RING_SECRET_BYTES])
+{
+    for (size_t i = 0; i < KEY_RING_SECRET_BYTES; i++) {
+        secret[i] = (uint8_t)i;
+    }
+}
+
+static struct key_ring *golden_ring(void)
+{
+    uint8_t secret[KEY_RING_SECRET_BYTES];
+    fill_secret(secret);
+    struct key_ring *ring = key_ring_from_secret(KEY_ID, secret);
+    assert_non_null(ring);
+    return ring;
+}
+
+static void secret(char *text)
+{
+    uint8_t bytes[KEY_RING_SECRET_BYTES];
+    fill_secret(bytes);
+    write_hex(bytes, sizeof(bytes), text);
+}
+
+static void derived(const char *info, size_t len, char *text)
+{
+    uint8_t bytes[KEY_RING_SECRET_BYTES];
+    uint8_t key[32];
+    fill_secret(bytes);
+    hkdf_sha256(bytes_view_of(bytes, sizeof(bytes)), (struct bytes_view){0},
+                bytes_view_of_text(info), key, len);
+    write_hex(key, len, text);
+}
+
+static void token_key(char *text)
+{
+    derived("earshot token v1", 16, text);
+}
+
+static void shim_key(char *text)
+{
+    derived("earshot shim v1", 16, text);
+}
+
+static void call_id_key(char *text)
+{
+    derived("earshot call id v1", 16, text);
+}
+
+static void client_secret_key(char *text)
+{
+    derived("earshot client secret v1", 32, text);
+}
+
+/* The block as the document draws it, not as the codec writes it. */
+static void fill_token_block(uint8_t block[AES_BLOCK_BYTES])
+{
+    struct byte_writer w;
+    byte_writer_init(&w, block, AES_BLOCK_BYTES);
+    byte_writer_u16(&w, CLUSTER_ID);
+    byte_writer_u32(&w, INSTANCE_ID);
+    byte_writer_u32(&w, SESSION_ID);
+    byte_writer_u8(&w, 0);
+    byte_writer_zeros(&w, 5);
+    assert_false(w.failed);
+}
+
+static void token_block(char *text)
+{
+    uint8_t block[AES_BLOCK_BYTES];
+    fill_token_block(block);
+    write_hex(block, sizeof(block), text);
+}
+
+static void token_cipher(char *text)
+{
+    uint8_t block[AES_BLOCK_BYTES];
+    struct key_ring *ring = golden_ring();
+    fill_token_block(block);
+    aes_block_encrypt(key_ring_token_cipher(ring, KEY_ID), block, block);
+    write_hex(block, sizeof(block), text);
+    key_ring_destroy(ring);
+}
+
+static void token(char *text)
+{
+    const struct routing_token in = {CLUSTER_ID, INSTANCE_ID, SESSION_ID, 0};
+    struct key_ring *ring = golden_ring();
+    routing_token_seal(ring, &in, text);
+    text[ROUTING_TOKEN_CHARS] = '\0';
+    key_ring_destroy(ring);
+}
+
+static void shim(uint8_t flags, uint16_t datagram_bytes, char *text)
+{
+    struct relay_shim in = {.flags = flags,
+                            .datagram_bytes = datagram_bytes,
+                            .instance_id = INSTANCE_ID,
+                            .session_id = SESSION_ID};
+    uint8_t out[RELAY_SHIM_BYTES];
+    struct key_ring *ring = golden_ring();
+    assert_true(net_addr_parse("203.0.113.77:51870", &in.client));
+    relay_shim_write(ring, &in, out);
+    write_hex(out, sizeof(out), text);
+    key_ring_destroy(ring);
+}
+
+static void shim_uplink(char *text)
+{
+    shim(0, 100, text);
+}
+
+static void shim_downlink(char *text)
+{
+    shim(RELAY_SHIM_DOWNLINK, 100, text);
+}
+
+static void shim_announcement(char *text)
+{
+    shim(RELAY_SHIM_DOWNLINK | RELAY_SHIM_ANNOUNCEMENT, 0, text);
+}
+
+/* Ten bytes a0 to a9 behind the six that the ids overwrite. */
+static void fill_counting(void *context, uint8_t *out, size_t len)
+{
+    (void)context;
+    for (size_t i = 0; i < len; i++) {
+        out[i] = (uint8_t)(0xa0 + i - 6);
+    }
+}
+
+static struct call_id_sealed golden_call_id(void)
+{
+    const struct call_id id = {CLUSTER_ID, INSTANCE_ID};
+    struct call_id_sealed sealed;
+    struct key_ring *ring = golden_ring();
+    call_id_seal(ring, &id, (struct random_source){fill_counting, NULL}, &sealed);
+    key_ring_destroy(ring);
+    return sealed;
+}
+
+static void call_id_block(char *text)
+{
+    uint8_t block[AES_BLOCK_BYTES];
+    struct key_ring *ring = golden_ring();
+    const struct call_id_sealed sealed = golden_call_id();
+    aes_block_decrypt(key_ring_call_id_cipher(ring, KEY_ID), sealed.block, block);
+    write_hex(block, sizeof(block), text);
+    key_ring_destroy(ring);
+}
+
+static void call_id(char *text)
+{
+    (void)snprintf(text, TEXT_CAP, "%s", golden_call_id().text);
+}
+
+static void encoded(size_t len, const uint8_t *message, char *text)
+{
+    assert_true(len > 0);
+    write_hex(message, len, text);
+}
+
+static void announcement(char *text)
+{
+    static struct control_announcement in = {
+        .cluster_id = CLUSTER_ID,
+        .instance_id = INSTANCE_ID,
+        .name = "t1",
+        .control_url = "tcp://10.0.0.9:7001",
+        .capacity = 200,
+        .sessions_active = 3,
+        .shard_count = 1,
+        .state = CONTROL_STATE_READY,
+        .backend_up = true,
+        .key_ids = {KEY_ID},
+        .key_id_count = 1,
+        .key_id_active = KEY_ID,
+        .sequence = 12,
+        .version = "0.1.0",
+    };
+    uint8_t out[512];
+    assert_true(net_addr_parse("10.0.0.9:4000", &in.media_address));
+    encoded(control_encode_announcement(&in, (struct bytes_span){out, 0, sizeof(out)}), out, text);
+}
+
+static void end_session(char *text)
+{
+    struct control_request in = {.kind = CONTROL_END_SESSION};
+    struct control_end_session *end = &in.body.end_session;
+    uint8_t out[512];
+    for (size_t i = 0; i < CONTROL_REQUEST_ID_BYTES; i++) {
+        in.request_id[i] = (uint8_t)i;
+    }
+    memcpy(end->call_id, CALL_ID_TEXT, sizeof(CALL_ID_TEXT));
+    end->reason = bytes_view_of_text("hangup");
+    encoded(control_encode_request(&in, (struct bytes_span){out, 0, sizeof(out)}), out, text);
+}
+
+static void refusal(char *text)
+{
+    struct control_reply in = {.refusal = CONTROL_NOT_FOUND,
+                               .message = bytes_view_of_text("no such call")};
+    uint8_t out[512];
+    for (size_t i = 0; i < CONTROL_REQUEST_ID_BYTES; i++) {
+        in.request_id[i] = (uint8_t)i;
+    }
+    encoded(control_encode_reply(&in, (struct bytes_span){out, 0, sizeof(out)}), out, text);
+}
+
+static void header(struct backend_frame frame, char *text)
+{
+    uint8_t out[BACKEND_FRAME_HEADER_BYTES];
+    backend_frame_encode_header(&frame, out);
+    write_hex(out, sizeof(out), text);
+}
+
+/* Only its length counts for a header. */
+static const uint8_t pcm[4800];
+
+static void audio_in(char *text)
+{
+    header((struct backend_frame){.type = BACKEND_AUDIO_IN,
+                                  .flags = BACKEND_AUDIO_CONCEALED,
+                                  .session = 7,
+                                  .sequence = 9,
+                                  .time_us = 123456,
+                                  .utterance = 0x1774,
+                                  .codec = BACKEND_CODEC_PCM16,
+                                  .rate_khz = 24,
+                                  .channels = 1,
+                                  .duration_2500us = 8,
+                                  .payload = bytes_view_of(pcm, 960)},
+           text);
+}
+
+static void audio_out(char *text)
+{
+    header((struct backend_frame){.type = BACKEND_AUDIO_OUT,
+                                  .flags = BACKEND_FLAG_LAST,
+                                  .session = 7,
+                                  .sequence = 40,
+                                  .utterance = 5,
+                                  .codec = BACKEND_CODEC_PCM16,
+                                  .rate_khz = 24,
+                                  .channels = 1,
+                                  .payload = bytes_view_of(pcm, 4800)},
+           text);
+}
+
+static void flush(char *text)
+{
+    header(
+        (struct backend_frame){.type = BACKEND_FLUSH, .session = 7, .sequence = 41, .utterance = 5},
+        text);
+}
+
+static void flushed_payload(char *text)
+{
+    const struct backend_flushed in = {5, 1240000, 1130000, 2760000};
+    text[backend_flushed_encode(&in, text, TEXT_CAP - 1)] = '\0';
+}
+
+static void flushed(char *text)
+{
+    char payload[TEXT_CAP];
+    flushed_payload(payload);
+    header((struct backend_frame){.type = BACKEND_FLUSHED,
+                                  .session = 7,
+                                  .sequence = 212,
+                                  .time_us = 9876543,
+                                  .utterance = 5,
+                                  .payload = bytes_view_of_text(payload)},
+           text);
+}
+
+static void credit(char *text)
+{
+    const uint8_t limit_us[8] = {0x80, 0xba, 0x8c, 0x01}; /* 26,000,000, little-endian */
+    header((struct backend_frame){.type = BACKEND_CREDIT,
+                                  .session = 7,
+                                  .sequence = 213,
+                                  .time_us = 9900000,
+                                  .payload = bytes_view_of(limit_us, sizeof(limit_us))},
+           text);
+    const size_t len = strlen(text);
+    assert_true(
+        bytes_to_hex(bytes_view_of(limit_us, sizeof(limit_us)), text + len, TEXT_CAP - len));
+}
+
+static const struct backend_format both_rates[] = {{BACKEND_CODEC_PCM16, 16},
+                                                   {BACKEND_CODEC_PCM16, 24}};
+
+static void hello(char *text)
+{
+    struct backend_hello in = {.name = "t1",
+                               .instance = "5eed0001",
+                               .format = {both_rates[0], both_rates[1]},
+                               .format_count = 2,
+                               .session_count_max = 251,
+                               .heartbeat_ms = 1000};
+    text[backend_hello_encode(&in, text, TEXT_CAP - 1)] = '\0';
+}
+
+static void session_start(char *text)
+{
+    const struct backend_start in = {.call_id = CALL_ID_TEXT,
+                                     .format = {both_rates[0], both_rates[1]},
+                                     .format_count = 2,
+                                     .credit_us = 10000000,
+                                     .client_agent = bytes_view_of_text("curl/7.88.1"),
+                                     .client_language = bytes_view_of_text("en")};
+    text[backend_start_encode(&in, text, TEXT_CAP - 1)] = '\0';
+}
+
+static void session_accept(char *text)
+{
+    const struct backend_accept in = {both_rates[1], both_rates[1], 20, 200};
+    text[backend_accept_encode(&in, text, TEXT_CAP - 1)] = '\0';
+}
+
+static void session_reject(char *text)
+{
+    const struct backend_reject in = {.code = "overload", .message = "sessions_max is reached"};
+    text[backend_reject_encode(&in, true, text, TEXT_CAP - 1)] = '\0';
+}
+
+static void connected(char *text)
+{
+    text[backend_connected_encode(false, 184000, text, TEXT_CAP - 1)] = '\0';
+}
+
+static void playback(char *text)
+{
+    const struct backend_playback in = {.utterance = 5,
+                                        .state = "done",
+                                        .reason = "flushed",
+                                        .sent_us = 1240000,
+                                        .heard_us = 1130000};
+    text[backend_playback_encode(&in, text, TEXT_CAP - 1)] = '\0';
+}
+
+static void session_end(char *text)
+{
+    text[backend_end_encode("client_closed", text, TEXT_CAP - 1)] = '\0';
+}
+
+static void error(char *text)
+{
+    const struct backend_error in = {.code = "sequence", .is_fatal = true};
+    text[backend_error_encode(&in, text, TEXT_CAP - 1)] = '\0';
+}
+
+static const struct example {
+    const char *document;
+    const char *name;
+    void (*write)(char *text); /* TEXT_CAP */
+} example[] = {
+    {WIRE, "secret", secret},
+    {WIRE, "token key", token_key},
+    {WIRE, "shim key", shim_key},
+    {WIRE, "call id key", call_id_key},
+    {WIRE, "client secret key", client_secret_key},
+    {WIRE, "token block", token_block},
+    {WIRE, "token cipher", token_cipher},
+    {WIRE, "token", token},
+    {WIRE, "shim uplink", shim_uplink},
+    {WIRE, "shim downlink", shim_downlink},
+    {WIRE, "shim announcement", shim_announcement},
+    {WIRE, "call id block", call_id_block},
+    {WIRE, "call id", call_id},
+    {WIRE, "announcement", announcement},
+    {WIRE, "end session", end_session},
+    {WIRE, "refusal", refusal},
+    {BACKEND, "AUDIO_IN header", audio_in},
+    {BACKEND, "AUDIO_OUT header", audio_out},
+    {BACKEND, "FLUSH", flush},
+    {BACKEND, "FLUSHED header", flushed},
+    {BACKEND, "FLUSHED payload", flushed_payload},
+    {BACKEND, "CREDIT", credit},
+    {BACKEND, "HELLO", hello},
+    {BACKEND, "SESSION_START", session_start},
+    {BACKEND, "SESSION_ACCEPT", session_accept},
+    {BACKEND, "SESSION_REJECT", session_reject},
+    {BACKEND, "CONNECTED", connected},
+    {BACKEND, "PLAYBACK", playback},
+    {BACKEND, "SESSION_END", session_end},
+    {BACKEND, "ERROR", error},
+};
+
+/* --- what the documents say ------------------------------------------------------------------- */
+
+struct statement {
+    char name[64];
+    char value[TEXT_CAP]; /* without blanks */
+};
+
+struct document {
+    struct statement statement[EXAMPLES_MAX];
+    size_t count;
+};
+
+static void append_without_blanks(char *value, const char *more)
+{
+    size_t len = strlen(value);
+    for (; *more != '\0' && *more != '\n'; more++) {
+        if (*more != ' ') {
+            assert_true(len + 1 < TEXT_CAP);
+            value[len++] = *more;
+        }
+    }
+    value[len] = '\0';
+}
+
+static void take_line(struct document *d, const char *line)
+{
+    const char *value = line;
+    if (line[0] != ' ') {
+        value = strstr(line, "  ");
+        assert_non_null(value);
+        assert_true(d->count < EXAMPLES_MAX);
+        (void)snprintf(d->statement[d->count++].name, sizeof(d->statement[0].name), "%.*s",
+                       (int)(value - line), line);
+    }
+    assert_true(d->count > 0);
+    append_without_blanks(d->statement[d->count - 1].value, value);
+}
+
+static struct document *read_document(const char *path)
+{
+    char line[TEXT_CAP];
+    char full_path[512];
+    bool is_example = false;
+    struct document *d = calloc(1, sizeof(*d));
+    assert_non_null(d);
+    (void)snprintf(full_path, sizeof(full_path), TEST_DATA "/../%s", path);
+    FILE *file = fopen(full_path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, "```", 3) == 0) {
+            is_example = !is_example && strcmp(line, "```example\n") == 0;
+        } else if (is_example) {
+            take_line(d, line);
+        }
+    }
+    (void)fclose(file);
+    return d;
+}
+
+static const char *find_value(const struct document *d, const char *name)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        if (strcmp(d->statement[i].name, name) == 0) {
+            return d->statement[i].value;
+        }
+    }
+    return NULL;
+}
+
+static bool is_produced(const char *path, const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(example); i++) {
+        if (strcmp(example[i].document, path) == 0 && strcmp(example[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- claims ------------------------------------------------------------------------------------ */
+
+static void each_example_of_the_code_stands_in_its_document(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(example); i++) {
+        char written[TEXT_CAP];
+        char text[TEXT_CAP] = "";
+        struct document *d = read_document(example[i].document);
+        const char *value = find_value(d, example[i].name);
+        example[i].write(written);
+        append_without_blanks(text, written);
+        if (value == NULL || strcmp(value, text) != 0) {
+            print_error("%s: \"%s\" is\n  %s\n", example[i].document, example[i].name, text);
+        }
+        assert_non_null(value);
+        assert_string_equal(value, text);
+        free(d);
+    }
+}
+
+static void no_example_stands_there_that_nobody_checks(void **state)
+{
+    (void)state;
+    static const char *const path[] = {WIRE, BACKEND};
+    for (size_t i = 0; i < COUNT_OF(path); i++) {
+        struct document *d = read_document(path[i]);
+        for (size_t k = 0; k < d->count; k++) {
+            if (!is_produced(path[i], d->statement[k].name)) {
+                print_error("%s: nobody checks \"%s\"\n", path[i], d->statement[k].name);
+            }
+            assert_true(is_produced(path[i], d->statement[k].name));
+        }
+        free(d);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_example_of_the_code_stands_in_its_document),
+        cmocka_unit_test(no_example_stands_there_that_nobody_checks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
