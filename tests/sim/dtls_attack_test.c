@@ -76,8 +76,7 @@ static struct bytes_view bytes_of(const struct forged *f, uint8_t out[FORGED_MAX
     return bytes_view_of(out, len);
 }
 
-/* Us and a genuine peer; `attack` is injected `flood` times before the genuine datagram of the stage
- * that it names, or of every stage. */
+/* Us and a genuine peer. Before the genuine datagram of a stage, or of every stage, forged ones. */
 struct victim {
     struct dtls_transport *us;
     struct dtls_peer peer;
@@ -295,6 +294,61 @@ static void a_client_that_was_killed_before_the_peer_answered_is_made_anew(void 
     victim_close(&v);
 }
 
+/* The peer has answered our hello, and waits for our next flight. */
+static void lose_our_second_flight(struct victim *v)
+{
+    struct bytes_view out;
+    to_peer(v);
+    for (size_t i = 0; i < v->peer.out_count; i++) {
+        (void)dtls_transport_input(v->us, bytes_view_of(v->peer.out[i], v->peer.out_len[i]),
+                                   v->now_us);
+    }
+    v->peer.out_count = 0;
+    while (dtls_transport_poll_datagram(v->us, &out)) {
+        /* Lost. */
+    }
+}
+
+static void advance(struct victim *v, uint64_t duration_us)
+{
+    v->now_us += duration_us;
+    virtual_time_us = v->now_us;
+    dtls_transport_tick(v->us, v->now_us);
+    note_events(v);
+}
+
+/* After the ServerHello OpenSSL takes it for an unexpected message, and dies. */
+static void a_hello_verify_request_is_kept_only_while_a_hello_waits_for_its_answer(void **state)
+{
+    (void)state;
+    static const struct forged late_verify = {"hello verify request, as message 5",
+                                              "16fefd0000000000000009001403000008000500000000"
+                                              "0008feff05aabbccddee",
+                                              ENDS_OPENSSL};
+    struct victim v;
+    victim_open(&v, true);
+    lose_our_second_flight(&v);
+    inject(&v, &late_verify, 1);
+    advance(&v, 200 * US_PER_MS);
+    shake_hands(&v, &forged[0], STAGES, 0);
+    assert_true(v.is_connected);
+    victim_close(&v);
+}
+
+static void progress_after_an_alert_disproves_it(void **state)
+{
+    (void)state;
+    struct victim v;
+    victim_open(&v, true);
+    inject(&v, &forged[0], 1);
+    lose_our_second_flight(&v);
+    advance(&v, 3 * US_PER_S);
+    assert_false(v.is_over);
+    shake_hands(&v, &forged[0], STAGES, 0);
+    assert_true(v.is_connected);
+    victim_close(&v);
+}
+
 static void an_alert_counts_only_when_nothing_better_comes_for_3_s(void **state)
 {
     (void)state;
@@ -305,15 +359,9 @@ static void an_alert_counts_only_when_nothing_better_comes_for_3_s(void **state)
         const bool has_sent = dtls_transport_poll_datagram(v.us, &out);
         assert_int_equal(has_sent, peer_is_server); /* a passive end waits for the hello */
         inject(&v, &forged[0], 1);
-        v.now_us += 3 * US_PER_S - 1;
-        virtual_time_us = v.now_us;
-        dtls_transport_tick(v.us, v.now_us);
-        note_events(&v);
+        advance(&v, 3 * US_PER_S - 1);
         assert_false(v.is_over);
-        v.now_us += 1;
-        virtual_time_us = v.now_us;
-        dtls_transport_tick(v.us, v.now_us);
-        note_events(&v);
+        advance(&v, 1);
         /* Nobody objects to what was never sent. */
         assert_int_equal(v.is_over, has_sent);
         assert_true(!v.is_over || v.last.failure == DTLS_FAILURE_ALERT);
@@ -329,10 +377,7 @@ static void a_warning_is_never_an_end(void **state)
     victim_open(&v, true);
     inject(&v, &forged[2], FLOOD);
     for (int s = 0; s < 29; s++) {
-        v.now_us += US_PER_S;
-        virtual_time_us = v.now_us;
-        dtls_transport_tick(v.us, v.now_us);
-        note_events(&v);
+        advance(&v, US_PER_S);
         assert_false(v.is_over);
     }
     victim_close(&v);
@@ -391,6 +436,8 @@ int main(void)
         cmocka_unit_test(after_the_handshake_forged_records_are_ignored),
         cmocka_unit_test(a_server_that_was_killed_before_the_genuine_hello_is_made_anew),
         cmocka_unit_test(a_client_that_was_killed_before_the_peer_answered_is_made_anew),
+        cmocka_unit_test(a_hello_verify_request_is_kept_only_while_a_hello_waits_for_its_answer),
+        cmocka_unit_test(progress_after_an_alert_disproves_it),
         cmocka_unit_test(an_alert_counts_only_when_nothing_better_comes_for_3_s),
         cmocka_unit_test(a_warning_is_never_an_end),
         cmocka_unit_test(more_than_16_kb_before_the_end_of_the_handshake_fails),

@@ -3,8 +3,8 @@
  *
  * One forged record of epoch 0 can end an OpenSSL handshake for good: an alert, application data,
  * a HelloVerifyRequest, a message nobody expects here, or a sequence number far ahead, after which
- * the genuine records look like replays. A record that OpenSSL ignores still uses up its number, and
- * the genuine one of that number is lost. So only what the peer has to send now comes through.
+ * the genuine records look like replays. A record that OpenSSL ignores still uses up its number,
+ * and the genuine one of that number is lost. So only what the peer has to send now comes through.
  * Takes:   the records of one peer, until the handshake is finished; none after.
  * Holds:   nothing itself. Alerts and HelloVerifyRequests are told apart for the caller to hold
  *          back: they count only when nothing better comes.

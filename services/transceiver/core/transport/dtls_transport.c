@@ -1,25 +1,13 @@
 /* dtls_transport.c - see dtls_transport.h */
 #include "services/transceiver/core/transport/dtls_transport.h"
 
-#include "services/transceiver/core/transport/dtls_bio.h"
-#include "services/transceiver/core/transport/dtls_filter.h"
+#include "services/transceiver/core/transport/dtls_handshake.h"
 #include "services/transceiver/core/transport/dtls_keys.h"
 
 #include <assert.h>
 #include <openssl/err.h>
-#include <openssl/ssl.h>
 #include <stdlib.h>
-#include <sys/time.h>
 
-/* Twice the round trip, within these. RFC 6347 s.4.2.4.1 has 1 s, doubled up to 60 s: far too long
- * for someone who waits for a voice. */
-#define RETRANSMIT_MIN_US     (100 * US_PER_MS)
-#define RETRANSMIT_MAX_US     (3 * US_PER_S)
-#define ROUND_TRIP_UNKNOWN_US (100 * US_PER_MS)
-
-#define ALERT_PATIENCE_US  (3 * US_PER_S)
-#define TIMER_STEP_US      US_PER_MS
-#define ALERT_FATAL        2
 #define ALERT_CLOSE_NOTIFY 0
 
 /* Record header, explicit nonce, tag. */
@@ -27,6 +15,7 @@
 
 static_assert(DTLS_OUTGOING_BYTES_MAX == DTLS_BIO_OUTGOING_BYTES_MAX, "the outbox is the BIO's");
 
+/* When the copies of our alert leave, after close. */
 static const uint64_t closing_at_us[] = {0, 50 * US_PER_MS, 150 * US_PER_MS};
 
 enum state {
@@ -37,41 +26,21 @@ enum state {
     STATE_ENDED
 };
 
-enum timer {
-    TIMER_HANDSHAKE,  /* DTLS_HANDSHAKE_TIMEOUT_US */
-    TIMER_RETRANSMIT, /* OpenSSL's */
-    TIMER_HELD_ALERT, /* no progress since a plaintext alert */
-    TIMER_CLOSING,    /* the next copy of our alert */
-    TIMER_COUNT
-};
-
 struct dtls_transport {
-    SSL_CTX *context;
-    SSL *ssl;
-    enum dtls_role role;
+    enum state state;
     struct dtls_fingerprint fingerprint[DTLS_FINGERPRINTS_MAX];
     size_t fingerprint_count;
-
-    enum state state;
-    uint64_t deadline_us[TIMER_COUNT];
-    uint64_t first_timeout_us; /* of a flight */
-    OSSL_HANDSHAKE_STATE handshake_state;
-    unsigned remakes;
-    size_t handshake_bytes;        /* of plaintext handshake records that passed */
-    uint64_t next_sequence_number; /* above the newest authentic datagram's */
-
-    struct dtls_filter filter;
-    uint8_t held_alert; /* its description, while TIMER_HELD_ALERT runs */
-    uint8_t held_hello_verify[DTLS_FILTER_HELLO_VERIFY_BYTES];
-    size_t held_hello_verify_len;
-
     struct dtls_bio bio;
+    struct dtls_handshake handshake;
+    SSL *ssl;                                  /* of the finished handshake */
+    uint64_t next_sequence_number;             /* above the newest authentic datagram's */
     uint8_t incoming[DTLS_DATAGRAM_BYTES_MAX]; /* what came behind the peer's Finished */
     uint8_t data[DTLS_DATAGRAM_BYTES_MAX];     /* one decrypted record */
     size_t data_len;
 
     struct dtls_alert_key alert_key;
     uint64_t closing_since_us;
+    uint64_t next_alert_us;
     size_t alerts_sent;
 
     bool has_connected_event;
@@ -89,19 +58,12 @@ struct dtls_transport *dtls_transport_create(const struct dtls_transport_config 
     if (t == NULL) {
         return NULL;
     }
-    t->context = dtls_identity_context(config->identity);
-    if (SSL_CTX_up_ref(t->context) != 1) {
-        free(t);
-        return NULL;
-    }
-    t->role = config->role;
     memcpy(t->fingerprint, config->fingerprint, sizeof(t->fingerprint));
     t->fingerprint_count = config->fingerprint_count;
     t->bio.mtu_bytes = config->mtu_bytes;
-    dtls_filter_init(&t->filter, config->role == DTLS_ROLE_ACTIVE);
-    for (size_t i = 0; i < TIMER_COUNT; i++) {
-        t->deadline_us[i] = TIME_NEVER;
-    }
+    t->next_alert_us = TIME_NEVER;
+    dtls_handshake_init(&t->handshake, dtls_identity_context(config->identity), &t->bio,
+                        config->role);
     return t;
 }
 
@@ -111,7 +73,7 @@ void dtls_transport_destroy(struct dtls_transport *t)
         return;
     }
     SSL_free(t->ssl);
-    SSL_CTX_free(t->context);
+    dtls_handshake_clear(&t->handshake);
     OPENSSL_cleanse(t, sizeof(*t));
     free(t);
 }
@@ -120,104 +82,38 @@ void dtls_transport_destroy(struct dtls_transport *t)
 static void end(struct dtls_transport *t)
 {
     t->state = STATE_ENDED;
-    for (size_t i = 0; i < TIMER_COUNT; i++) {
-        t->deadline_us[i] = TIME_NEVER;
-    }
+    t->next_alert_us = TIME_NEVER;
     t->bio.incoming = (struct bytes_view){NULL, 0};
     SSL_free(t->ssl);
     t->ssl = NULL;
+    dtls_handshake_clear(&t->handshake);
+    OPENSSL_cleanse(&t->alert_key, sizeof(t->alert_key));
+}
+
+static void end_with(struct dtls_transport *t, struct dtls_event event)
+{
+    end(t);
+    dtls_bio_clear(&t->bio);
+    t->last_event = event;
+    t->has_last_event = true;
 }
 
 static void fail(struct dtls_transport *t, enum dtls_failure failure)
 {
-    end(t);
-    dtls_bio_clear(&t->bio);
-    t->has_last_event = true;
-    t->last_event = (struct dtls_event){.kind = DTLS_EVENT_FAILED, .failure = failure};
-    if (failure == DTLS_FAILURE_ALERT) {
-        t->last_event.alert = t->held_alert;
-    }
+    const uint8_t alert = failure == DTLS_FAILURE_ALERT ? t->handshake.alert : 0;
+    end_with(t, (struct dtls_event){.kind = DTLS_EVENT_FAILED, .failure = failure, .alert = alert});
 }
 
 static void closed_by_peer(struct dtls_transport *t, uint8_t alert)
 {
-    end(t);
-    dtls_bio_clear(&t->bio);
-    t->has_last_event = true;
-    t->last_event = (struct dtls_event){.kind = DTLS_EVENT_CLOSED, .alert = alert};
-}
-
-/* OpenSSL asks for the next timeout of a flight; the last was 0 for a new one. */
-static unsigned next_retransmission_us(SSL *ssl, unsigned last_us)
-{
-    const struct dtls_transport *t = SSL_get_app_data(ssl);
-    return (unsigned)(last_us == 0 ? t->first_timeout_us
-                                   : time_earlier(2 * (uint64_t)last_us, RETRANSMIT_MAX_US));
-}
-
-static bool make_ssl(struct dtls_transport *t)
-{
-    SSL_free(t->ssl);
-    t->ssl = SSL_new(t->context);
-    BIO *bio = dtls_bio_create(&t->bio);
-    if (t->ssl == NULL || bio == NULL) {
-        BIO_free(bio);
-        return false;
-    }
-    SSL_set_bio(t->ssl, bio, bio);
-    SSL_set_app_data(t->ssl, t);
-    SSL_set_mtu(t->ssl, t->bio.mtu_bytes);
-    DTLS_set_timer_cb(t->ssl, next_retransmission_us);
-    if (t->role == DTLS_ROLE_ACTIVE) {
-        SSL_set_connect_state(t->ssl);
-    } else {
-        SSL_set_accept_state(t->ssl);
-    }
-    return true;
-}
-
-/* OpenSSL counts on the system's clock. If that is set back, the wait is cut to the longest one;
- * what it rounds to nothing is still a wait, so that a tick always moves on. */
-static void schedule_retransmission(struct dtls_transport *t, uint64_t now_us)
-{
-    struct timeval left;
-    t->deadline_us[TIMER_RETRANSMIT] = TIME_NEVER;
-    if (DTLSv1_get_timeout(t->ssl, &left) == 1) {
-        const uint64_t left_us = (uint64_t)left.tv_sec * US_PER_S + (uint64_t)left.tv_usec;
-        t->deadline_us[TIMER_RETRANSMIT] =
-            now_us + time_earlier(time_later(left_us, TIMER_STEP_US), RETRANSMIT_MAX_US);
-    }
-}
-
-/* One decrypted record into t->data, which is empty. False when there is none. */
-static bool pull_data(struct dtls_transport *t)
-{
-    ERR_clear_error();
-    const int len = SSL_read(t->ssl, t->data, sizeof(t->data));
-    if (len > 0) {
-        t->data_len = (size_t)len;
-        return true;
-    }
-    const int error = SSL_get_error(t->ssl, len);
-    if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {
-        return false;
-    }
-    if (error == SSL_ERROR_ZERO_RETURN) {
-        closed_by_peer(t, ALERT_CLOSE_NOTIFY);
-        return false;
-    }
-    const int reason = ERR_GET_REASON(ERR_peek_error());
-    if (reason >= SSL_AD_REASON_OFFSET && reason < SSL_AD_REASON_OFFSET + 256) {
-        closed_by_peer(t, (uint8_t)(reason - SSL_AD_REASON_OFFSET));
-    } else {
-        fail(t, DTLS_FAILURE_PROTOCOL);
-    }
-    return false;
+    end_with(t, (struct dtls_event){.kind = DTLS_EVENT_CLOSED, .alert = alert});
 }
 
 /* The handshake is done with somebody: keys only if it is the one whose SDP we have. */
 static void finish_handshake(struct dtls_transport *t)
 {
+    t->ssl = dtls_handshake_take(&t->handshake);
+    dtls_handshake_clear(&t->handshake);
     switch (dtls_fingerprint_check(SSL_get0_peer_certificate(t->ssl), t->fingerprint,
                                    t->fingerprint_count)) {
     case DTLS_FINGERPRINT_MATCHES:
@@ -234,110 +130,57 @@ static void finish_handshake(struct dtls_transport *t)
         return;
     }
     t->state = STATE_CONNECTED;
-    for (size_t i = 0; i < TIMER_COUNT; i++) {
-        t->deadline_us[i] = TIME_NEVER;
-    }
     t->connected_event.kind = DTLS_EVENT_CONNECTED;
     t->has_connected_event = true;
 }
 
-/* Runs OpenSSL on what it has. A state that died is made anew, since a stranger's record may have
- * killed it; the active role then begins again. */
-static void run_handshake(struct dtls_transport *t, uint64_t now_us)
+static void follow(struct dtls_transport *t, enum dtls_handshake_status status)
 {
-    for (;;) {
-        ERR_clear_error();
-        const int result = SSL_do_handshake(t->ssl);
-        t->bio.incoming = (struct bytes_view){NULL, 0};
-        if (result == 1) {
-            finish_handshake(t);
-            return;
-        }
-        if (SSL_get_error(t->ssl, result) == SSL_ERROR_WANT_READ) {
-            break;
-        }
-        if (t->remakes == DTLS_REMAKES_MAX || !make_ssl(t)) {
-            fail(t, DTLS_FAILURE_PROTOCOL);
-            return;
-        }
-        t->remakes++;
+    switch (status) {
+    case DTLS_HANDSHAKE_RUNS:
+        break;
+    case DTLS_HANDSHAKE_DONE:
+        finish_handshake(t);
+        break;
+    case DTLS_HANDSHAKE_FAILED:
+        fail(t, t->handshake.failure);
+        break;
     }
-    const OSSL_HANDSHAKE_STATE handshake_state = SSL_get_state(t->ssl);
-    if (handshake_state != t->handshake_state) {
-        t->handshake_state = handshake_state;
-        t->deadline_us[TIMER_HELD_ALERT] = TIME_NEVER;
-        t->held_hello_verify_len = 0;
-    }
-    schedule_retransmission(t, now_us);
 }
 
 void dtls_transport_start(struct dtls_transport *t, uint64_t round_trip_us, uint64_t now_us)
 {
     assert(t->state == STATE_NEW);
-    const uint64_t known_us = round_trip_us != 0 ? round_trip_us : ROUND_TRIP_UNKNOWN_US;
-    t->first_timeout_us =
-        time_earlier(time_later(2 * known_us, RETRANSMIT_MIN_US), RETRANSMIT_MAX_US);
     t->state = STATE_HANDSHAKE;
-    t->deadline_us[TIMER_HANDSHAKE] = now_us + DTLS_HANDSHAKE_TIMEOUT_US;
-    if (!make_ssl(t)) {
-        fail(t, DTLS_FAILURE_PROTOCOL);
-        return;
+    follow(t, dtls_handshake_start(&t->handshake, round_trip_us, now_us));
+}
+
+/* One decrypted record into t->data, which is empty. False when there is none. */
+static bool pull_data(struct dtls_transport *t)
+{
+    ERR_clear_error();
+    const int len = SSL_read(t->ssl, t->data, sizeof(t->data));
+    if (len > 0) {
+        t->data_len = (size_t)len;
+        return true;
     }
-    run_handshake(t, now_us);
-}
-
-/* A peer can only object to something that we sent. */
-static void hold_alert(struct dtls_transport *t, struct bytes_view alert, uint64_t now_us)
-{
-    const bool ends_handshake = alert.data[0] == ALERT_FATAL || alert.data[1] == ALERT_CLOSE_NOTIFY;
-    if (ends_handshake && t->bio.has_sent && t->deadline_us[TIMER_HELD_ALERT] == TIME_NEVER) {
-        t->held_alert = alert.data[1];
-        t->deadline_us[TIMER_HELD_ALERT] = now_us + ALERT_PATIENCE_US;
-    }
-}
-
-/* A server that wants a cookie sends nothing else before it has it. So this one waits until our
- * ClientHello would have to be sent again: a genuine ServerHello comes sooner. */
-static void hold_hello_verify(struct dtls_transport *t, struct bytes_view record)
-{
-    memcpy(t->held_hello_verify, record.data, record.len);
-    t->held_hello_verify_len = record.len;
-}
-
-/* The peer's last plaintext record comes when all its messages are in; any other is forged. */
-static bool awaits_change_cipher_spec(const struct dtls_transport *t)
-{
-    return SSL_get_state(t->ssl) ==
-           (t->role == DTLS_ROLE_ACTIVE ? TLS_ST_CW_FINISHED : TLS_ST_SR_CERT_VRFY);
-}
-
-/* Whether TLS has seen the record. One at a time, since each may change what is awaited. */
-static bool input_record(struct dtls_transport *t, const struct dtls_record *record,
-                         uint64_t now_us)
-{
-    t->filter.awaits_change_cipher_spec = awaits_change_cipher_spec(t);
-    switch (dtls_filter_judge(&t->filter, record)) {
-    case DTLS_FILTER_PASS:
-        break;
-    case DTLS_FILTER_HOLD_ALERT:
-        hold_alert(t, record->fragment, now_us);
+    switch (SSL_get_error(t->ssl, len)) {
+    case SSL_ERROR_WANT_READ:
+    case SSL_ERROR_WANT_WRITE:
         return false;
-    case DTLS_FILTER_HOLD_HELLO_VERIFY:
-        hold_hello_verify(t, record->whole);
+    case SSL_ERROR_ZERO_RETURN:
+        closed_by_peer(t, ALERT_CLOSE_NOTIFY);
         return false;
     default:
-        return false;
+        break;
     }
-    if (record->epoch == 0 && record->content_type == DTLS_CONTENT_HANDSHAKE) {
-        t->handshake_bytes += record->whole.len;
+    const int reason = ERR_GET_REASON(ERR_peek_error());
+    if (reason >= SSL_AD_REASON_OFFSET && reason <= SSL_AD_REASON_OFFSET + UINT8_MAX) {
+        closed_by_peer(t, (uint8_t)(reason - SSL_AD_REASON_OFFSET));
+    } else {
+        fail(t, DTLS_FAILURE_PROTOCOL);
     }
-    if (t->handshake_bytes > DTLS_HANDSHAKE_BYTES_MAX) {
-        fail(t, DTLS_FAILURE_BUDGET);
-        return false;
-    }
-    t->bio.incoming = record->whole;
-    run_handshake(t, now_us);
-    return true;
+    return false;
 }
 
 /* Called for an authentic datagram: its oldest encrypted record says how new it is. */
@@ -367,9 +210,9 @@ static enum dtls_input_result input_handshake(struct dtls_transport *t, struct b
     struct dtls_record record;
     byte_reader_init(&r, datagram);
     while (t->state == STATE_HANDSHAKE && dtls_record_read(&r, &record)) {
-        if (input_record(t, &record, now_us)) {
-            result = DTLS_INPUT_TAKEN;
-        }
+        bool was_passed = false;
+        follow(t, dtls_handshake_input(&t->handshake, &record, &was_passed, now_us));
+        result = was_passed ? DTLS_INPUT_TAKEN : result;
     }
     if (t->state == STATE_CONNECTED) {
         /* What the peer sent behind its Finished may have to wait for what came before it. */
@@ -417,23 +260,6 @@ enum dtls_input_result dtls_transport_input(struct dtls_transport *t, struct byt
     }
 }
 
-static void retransmit(struct dtls_transport *t, uint64_t now_us)
-{
-    if (t->held_hello_verify_len > 0) {
-        t->bio.incoming = bytes_view_of(t->held_hello_verify, t->held_hello_verify_len);
-        t->held_hello_verify_len = 0;
-        run_handshake(t, now_us);
-        return;
-    }
-    ERR_clear_error();
-    if (DTLSv1_handle_timeout(t->ssl) < 0) {
-        /* It has given up, and says so again when it is run. */
-        run_handshake(t, now_us);
-        return;
-    }
-    schedule_retransmission(t, now_us);
-}
-
 static void send_alert(struct dtls_transport *t)
 {
     uint8_t record[DTLS_ALERT_RECORD_BYTES];
@@ -444,35 +270,24 @@ static void send_alert(struct dtls_transport *t)
     t->alerts_sent++;
     if (t->alerts_sent == COUNT_OF(closing_at_us)) {
         end(t);
-        OPENSSL_cleanse(&t->alert_key, sizeof(t->alert_key));
         return;
     }
-    t->deadline_us[TIMER_CLOSING] = t->closing_since_us + closing_at_us[t->alerts_sent];
+    t->next_alert_us = t->closing_since_us + closing_at_us[t->alerts_sent];
 }
 
 void dtls_transport_tick(struct dtls_transport *t, uint64_t now_us)
 {
-    if (now_us >= t->deadline_us[TIMER_HANDSHAKE]) {
-        fail(t, DTLS_FAILURE_TIMEOUT);
+    if (t->state == STATE_HANDSHAKE) {
+        follow(t, dtls_handshake_tick(&t->handshake, now_us));
     }
-    if (now_us >= t->deadline_us[TIMER_HELD_ALERT]) {
-        fail(t, DTLS_FAILURE_ALERT);
-    }
-    if (now_us >= t->deadline_us[TIMER_RETRANSMIT]) {
-        retransmit(t, now_us);
-    }
-    while (now_us >= t->deadline_us[TIMER_CLOSING]) {
+    while (now_us >= t->next_alert_us) {
         send_alert(t);
     }
 }
 
 uint64_t dtls_transport_next_timeout(const struct dtls_transport *t)
 {
-    uint64_t first_us = TIME_NEVER;
-    for (size_t i = 0; i < TIMER_COUNT; i++) {
-        first_us = time_earlier(first_us, t->deadline_us[i]);
-    }
-    return first_us;
+    return time_earlier(dtls_handshake_next_timeout(&t->handshake), t->next_alert_us);
 }
 
 bool dtls_transport_send(struct dtls_transport *t, struct bytes_view packet)
@@ -489,15 +304,17 @@ bool dtls_transport_send(struct dtls_transport *t, struct bytes_view packet)
 
 void dtls_transport_close(struct dtls_transport *t, uint64_t now_us)
 {
+    struct dtls_alert_key key;
     if (t->state == STATE_CLOSING) {
         return;
     }
-    const bool was_connected =
-        t->state == STATE_CONNECTED && dtls_keys_derive_alert(t->ssl, &t->alert_key);
+    const bool can_tell = t->state == STATE_CONNECTED && dtls_keys_derive_alert(t->ssl, &key);
     end(t);
-    if (was_connected) {
+    if (can_tell) {
         t->state = STATE_CLOSING;
+        t->alert_key = key;
         t->closing_since_us = now_us;
+        OPENSSL_cleanse(&key, sizeof(key));
         send_alert(t);
     }
 }

@@ -7,9 +7,8 @@
  * Order:   start, then one change (start, input, tick, send, close), then drain datagrams, data
  *          and events, then sleep until next_timeout. What is not drained before the next input
  *          is lost, as on a network.
- * Safety:  while the handshake runs, dtls_filter.h stands in front of TLS. A TLS state that a
- *          forged record killed is made anew, DTLS_REMAKES_MAX times. The peer's certificate is
- *          compared with the SDP's fingerprints before any key is exported.
+ * Safety:  forged records neither end nor stall a handshake: dtls_handshake.h, dtls_filter.h. The
+ *          peer's certificate is compared with the SDP's fingerprints before any key is exported.
  * Bounds:  DTLS_HANDSHAKE_BYTES_MAX of plaintext handshake records, DTLS_HANDSHAKE_TIMEOUT_US,
  *          DTLS_OUTGOING_BYTES_MAX waiting to be sent (the newest is dropped and counted: DTLS and
  *          SCTP retransmit).
