@@ -58,9 +58,9 @@ static void log_result(struct relay_control *c, enum route_result result,
         log_info("instance.known instance=%08x media=%s", a->instance_id, address);
     } else if (result != ROUTE_KEPT && result != ROUTE_STALE &&
                log_limit_pass(&c->announcement_limit, now_us)) {
-        log_error("announcement.%s instance=%08x media=%s cluster=%u",
-                  route_result_is_taken(result) ? "conflict" : "refused", a->instance_id, address,
-                  a->cluster_id);
+        log_error("announcement.%s reason=%s instance=%08x media=%s cluster=%u",
+                  route_result_is_taken(result) ? "taken" : "refused", route_result_name(result),
+                  a->instance_id, address, a->cluster_id);
     }
 }
 

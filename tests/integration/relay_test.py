@@ -406,7 +406,7 @@ class RelayTest(unittest.TestCase):
         rogue.announce(start_us=2000)
         name = 'earshot_relay_announcements_total{result="conflict"}'
         relay.wait_for("a conflict", lambda: relay.metrics()[name] == 1)
-        self.assertIn("announcement.refused", relay.log())
+        self.assertIn("announcement.refused reason=conflict", relay.log())
         self.connect(relay, transceiver, self.client(), 1)
         self.assertTrue(rogue.is_quiet())
 
@@ -426,7 +426,7 @@ class RelayTest(unittest.TestCase):
         for session, client, back in calls:
             transceiver.say(back, session, client.getsockname(), DTLS)
             self.assertEqual(client.recvfrom(2000), (DTLS, relay.public[0]))
-        time.sleep(0.1)  # a lesson has no counter to wait for
+        time.sleep(0.3)  # a lesson has no counter to wait for
         for session, client, back in calls:
             client.sendto(RTP, relay.public[0])
             heard, peer, datagram, _ = transceiver.hear()
@@ -541,7 +541,7 @@ class RelayTest(unittest.TestCase):
         info = 'earshot_key_ring_key_info{ring="media",key_id="%02d",active="%s"}'
         relay.wait_for("the new key", lambda: relay.metrics().get(info % (9, "true")) == 1)
         self.assertEqual(relay.metrics()[info % (7, "false")], 1)
-        time.sleep(0.1)  # each worker takes its ring at its next turn
+        time.sleep(0.3)  # each worker takes its ring at its next turn
         for _ in range(8):  # some of them for either worker
             client = self.client()
             token = Key(9, new.secret).token(CLUSTER, transceiver.instance, 3)
