@@ -5,7 +5,7 @@
 #include "common/runtime/process.h"
 #include "services/transceiver/core/transport/srtp_transport.h"
 #include "services/transceiver/port/control_port.h"
-#include "services/transceiver/transceiver_config.h"
+#include "services/transceiver/port/transceiver_config.h"
 #include "services/transceiver/transceiver_metrics.h"
 
 #include <netdb.h>
@@ -162,7 +162,8 @@ static bool start(struct transceiver *t, struct fault *fault)
         return false;
     }
     char text[NET_ADDR_TEXT_CAP];
-    log_info("transceiver.started address=%s media_port=%u instance=%08x shards=%zu sessions_max=%zu",
+    log_info("transceiver.started address=%s media_port=%u instance=%08x shards=%zu "
+             "sessions_max=%zu",
              net_addr_format_ip(&t->address, text, sizeof(text)), t->config.media_port,
              t->instance_id, t->loop_count, t->config.session_count_max);
     metric_set(t->is_serving, 1);

@@ -464,9 +464,35 @@ static void every_sample_is_spoken_once_and_in_order(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static void progress_comes_each_time_so_much_was_taken(void **state)
+{
+    (void)state;
+    const struct playout_queue_config config = {.rate_hz = RATE_HZ,
+                                                .window_us = WINDOW_US,
+                                                .prebuffer_us = PREBUFFER_US,
+                                                .progress_us = 60 * US_PER_MS};
+    struct playout_queue *q = playout_queue_create(&config);
+    struct playout_event event;
+    assert_int_equal(put(q, 1, 1000, 10 * FRAME, false), PLAYOUT_PUT_OK);
+    uint64_t progress = 0;
+    for (uint64_t slot = 0; slot < 8; slot++) {
+        (void)playout_queue_take(q, frame, slot * FRAME_US);
+        while (playout_queue_poll_event(q, &event)) {
+            if (event.type == PLAYOUT_EVENT_PROGRESS) {
+                progress++;
+                assert_int_equal(event.sent_us, progress * 60 * US_PER_MS);
+                assert_int_equal(event.queued_us, 200 * US_PER_MS - event.sent_us);
+            }
+        }
+    }
+    assert_int_equal(progress, 2);
+    playout_queue_destroy(q);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(progress_comes_each_time_so_much_was_taken),
         TEST(an_utterance_is_spoken_to_the_sample_and_fades_out),
         TEST(a_fade_goes_on_in_the_frame_after),
         TEST(an_utterance_waits_for_its_prebuffer_or_its_end),

@@ -14,7 +14,7 @@
 #include "services/transceiver/core/sdp/sdp_answer.h"
 #include "services/transceiver/core/session/session.h"
 #include "services/transceiver/core/session/session_registry.h"
-#include "services/transceiver/transceiver_config.h"
+#include "services/transceiver/port/transceiver_config.h"
 
 struct call_setup {
     const struct transceiver_config *config;

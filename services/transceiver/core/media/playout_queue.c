@@ -23,6 +23,7 @@ struct utterance {
     enum playout_done_reason reason;
     size_t queued_samples;
     uint64_t sent_samples;
+    uint64_t told_samples;   /* of those, told by the progress event before */
     uint64_t short_since_us; /* its turn, but too little to play; TIME_NEVER = not so */
 };
 
@@ -34,6 +35,7 @@ struct playout_queue {
     size_t frame_samples;
     size_t fade_samples;
     size_t prebuffer_samples;
+    size_t progress_samples; /* 0 = never */
 
     /* Samples of all utterances, in order: those of the oldest first. */
     int16_t *ring;
@@ -90,6 +92,7 @@ struct playout_queue *playout_queue_create(const struct playout_queue_config *co
     assert(q->ring_cap >= q->frame_samples);
     const size_t prebuffer = samples_of_us(config->prebuffer_us, config->rate_hz);
     q->prebuffer_samples = prebuffer > 0 ? smaller(prebuffer, q->ring_cap) : 1;
+    q->progress_samples = samples_of_us(config->progress_us, config->rate_hz);
     q->announced_samples = q->ring_cap;
     q->ring = malloc(q->ring_cap * sizeof(*q->ring));
     if (q->ring == NULL) {
@@ -362,6 +365,12 @@ static bool poll_utterance(struct playout_queue *q, struct playout_event *out)
     if (u->tell_started) {
         u->tell_started = false;
         out->type = PLAYOUT_EVENT_STARTED;
+        return true;
+    }
+    if (q->progress_samples > 0 && u->state != UTTERANCE_DONE &&
+        u->sent_samples - u->told_samples >= q->progress_samples) {
+        u->told_samples = u->sent_samples;
+        out->type = PLAYOUT_EVENT_PROGRESS;
         return true;
     }
     if (u->tell_underrun) {

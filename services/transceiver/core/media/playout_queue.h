@@ -36,6 +36,7 @@ struct playout_queue_config {
     uint32_t rate_hz;      /* 8000..48000 */
     uint64_t window_us;    /* credit: how much may wait */
     uint64_t prebuffer_us; /* an utterance begins with this much, or complete; at most the window */
+    uint64_t progress_us;  /* a playing utterance tells how far it is each time; 0 = never */
 };
 
 struct playout_queue;
@@ -90,6 +91,7 @@ void playout_queue_end(struct playout_queue *q, enum playout_done_reason reason)
 
 enum playout_event_type {
     PLAYOUT_EVENT_STARTED,  /* its first sample was taken */
+    PLAYOUT_EVENT_PROGRESS, /* progress_us of it were taken since the event before */
     PLAYOUT_EVENT_UNDERRUN, /* nothing left to take of an utterance that is not complete */
     PLAYOUT_EVENT_DONE,
     PLAYOUT_EVENT_CREDIT /* a quarter of the window was freed: tell the backend */

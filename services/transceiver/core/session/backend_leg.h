@@ -28,7 +28,7 @@ enum backend_leg_event {
     BACKEND_LEG_GOT_ACCEPT, /* see backend_leg_accepted */
     BACKEND_LEG_GOT_REJECT,
     BACKEND_LEG_GOT_END,         /* answered */
-    BACKEND_LEG_GOT_END_DRAINED, /* to be ended when the queue has played: call backend_leg_answer_end */
+    BACKEND_LEG_GOT_END_DRAINED, /* call backend_leg_answer_end when the queue has played */
     BACKEND_LEG_GOT_NONSENSE /* a payload that is wrong: the session can not go on */
 };
 
@@ -41,7 +41,7 @@ struct backend_leg {
     struct backend_accept accept;
 };
 
-/* Sends SESSION_START; false when its text does not fit a frame. start_us: the session clock's 0. */
+/* Sends SESSION_START; false when its text is too long. start_us: the session clock's 0. */
 MUST_USE bool backend_leg_init(struct backend_leg *leg, uint32_t session_id,
                                const struct backend_start *start, struct outbox *outbox,
                                uint64_t start_us);

@@ -6,7 +6,8 @@
  * Order:   create; then one change (input, send, tick, close), drain events, sleep until
  *          next_timeout.
  * Safety:  nothing is answered before it is authenticated. No DTLS byte is looked at before its
- *          sender passed an ICE check. What is not authentic neither keeps the leg alive nor ends it.
+ *          sender passed an ICE check. What is not authentic neither keeps the leg alive nor ends
+ *          it.
  * Bounds:  30 s without anything authentic (RFC 7675 turned round: ICE-lite sends no checks).
  *          A leg that has sent nothing for 500 ms announces the flow to the relay.
  * Not here: what is in the packets (voice_uplink.h, voice_rtcp.h), the shim (port/event_loop.c).
@@ -81,7 +82,7 @@ bool client_leg_is_connected(const struct client_leg *leg);
 /* The path is through TCP. Only when connected. */
 bool client_leg_is_tcp(const struct client_leg *leg);
 
-/* Tells the client, if it is still there, in the way that browsers understand (dtls_transport_close):
+/* Tells a client that is still there in the way that browsers understand (dtls_transport_close):
  * that takes 150 ms. Nothing is taken from now on. */
 void client_leg_close(struct client_leg *leg, uint64_t now_us);
 /* Closed, and all was said. */

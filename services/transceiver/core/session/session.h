@@ -6,8 +6,8 @@
  * Order:   create; then one change (input, tick, end, lost), drain events and outbox, sleep until
  *          next_timeout. When session_is_over, destroy.
  * Bounds:  set-up within setup_timeout_us, the call within duration_max_us.
- * Not here: ICE, DTLS and SRTP (client_leg.h), codecs and clocks (voice_uplink.h, voice_downlink.h),
- *          sockets, and whom an id belongs to (port/event_loop.c).
+ * Not here: ICE, DTLS and SRTP (client_leg.h), codecs and clocks (voice_uplink.h and
+ *          voice_downlink.h), sockets, and whom an id belongs to (port/event_loop.c).
  */
 #ifndef EARSHOT_SESSION_H
 #define EARSHOT_SESSION_H

@@ -63,6 +63,7 @@ bool voice_downlink_accept(struct voice_downlink *d, const struct backend_accept
         .rate_hz = out.rate_khz * 1000u,
         .window_us = d->config.credit_us,
         .prebuffer_us = time_earlier(accept->prebuffer_ms * US_PER_MS, d->config.credit_us),
+        .progress_us = accept->progress_ms * US_PER_MS,
     };
     d->queue = playout_queue_create(&config);
     d->encoder = voice_encoder_create(config.rate_hz);
@@ -138,6 +139,9 @@ static void emit_events(struct voice_downlink *d, uint64_t now_us)
         switch (event.type) {
         case PLAYOUT_EVENT_STARTED:
             emit_playback(d, &event, "started", NULL, now_us);
+            break;
+        case PLAYOUT_EVENT_PROGRESS:
+            emit_playback(d, &event, "progress", NULL, now_us);
             break;
         case PLAYOUT_EVENT_UNDERRUN:
             emit_playback(d, &event, "underrun", NULL, now_us);

@@ -3,7 +3,8 @@
  *
  * Takes:   AUDIO_OUT and FLUSH frames, and time.
  * Gives:   one RTP packet per slot of 20 ms (speech, or the silence packet, so that the client's
- *          buffer and the relay's flow stay warm); CREDIT, FLUSHED and PLAYBACK frames in the outbox.
+ *          buffer and the relay's flow stay warm); CREDIT, FLUSHED and PLAYBACK frames in the
+ *          outbox.
  * Clock:   slot n leaves at anchor + n x 20 ms. Late by a slot or more: at most two packets back to
  *          back, then slots are skipped and counted; the timestamp runs on. Never a burst.
  * Owns:    playout queue, encoder, RTP numbers; no heap after accept.

@@ -1,5 +1,5 @@
 /* transceiver_config.c - see transceiver_config.h */
-#include "services/transceiver/transceiver_config.h"
+#include "services/transceiver/port/transceiver_config.h"
 
 #include "common/base/time_us.h"
 #include "common/runtime/yaml_reader.h"
