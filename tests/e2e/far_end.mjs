@@ -1,0 +1,98 @@
+// far_end.mjs - the other end of a call without any service of ours: a second tab, and a server that
+// gives out web/ as signaling does and carries offers and answers between the two
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { basename, extname, join } from 'node:path';
+
+import { root } from './suite.mjs';
+
+export const toneHz = 440;
+export const callsPath = '/v1/realtime/calls';
+export const location = `${callsPath}/rtc_page`;
+
+const policy = "default-src 'self'; connect-src 'self'; media-src 'self' blob:; style-src 'self'; script-src 'self'";
+const types = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript', '.svg': 'image/svg+xml' };
+
+// Answers an offer with a tone; window.calls[i] is the far end of the i-th call.
+async function answer({ sdp, toneHz: frequency }) {
+  const connection = new RTCPeerConnection();
+  const context = new AudioContext();
+  const tone = new OscillatorNode(context, { frequency });
+  const sink = context.createMediaStreamDestination();
+  tone.connect(sink);
+  tone.start();
+  connection.ondatachannel = ({ channel }) => { connection.events = channel; };
+  await connection.setRemoteDescription({ type: 'offer', sdp });
+  connection.addTrack(sink.stream.getAudioTracks()[0], sink.stream);
+  await connection.setLocalDescription(await connection.createAnswer());
+  while (connection.iceGatheringState !== 'complete') {
+    await new Promise((done) => { connection.onicegatheringstatechange = done; });
+  }
+  window.calls = [...(window.calls ?? []), connection];
+  return connection.localDescription.sdp;
+}
+
+async function bodyOf(request) {
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+export class FarEnd {
+  requests = []; // "POST /v1/realtime/calls", "DELETE ...", in order
+  refusal = null; // { status, body } for the next offers
+  isDead = false; // hangs up on the next offers
+  tab = null; // a page of this server's origin, set before the first call
+
+  #server = createServer((request, response) => this.#serve(request, response));
+
+  async open() {
+    await new Promise((done) => this.#server.listen(0, '127.0.0.1', done));
+    this.url = `http://127.0.0.1:${this.#server.address().port}/`;
+    return this;
+  }
+
+  close() {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+
+  count(request) {
+    return this.requests.filter((seen) => seen === request).length;
+  }
+
+  #serve(request, response) {
+    const { pathname } = new URL(request.url, this.url);
+    if (request.method === 'GET') {
+      this.#file(pathname === '/' ? 'index.html' : basename(pathname), response);
+      return;
+    }
+    this.requests.push(`${request.method} ${pathname}`);
+    if (request.method === 'POST') this.#call(request, response);
+    else response.end();
+  }
+
+  #file(name, response) {
+    const path = join(root, 'web', name);
+    const type = types[extname(name)];
+    if (!type || !existsSync(path)) {
+      response.writeHead(404).end();
+      return;
+    }
+    response.writeHead(200, { 'Content-Type': `${type}; charset=utf-8`, 'Content-Security-Policy': policy });
+    response.end(readFileSync(path));
+  }
+
+  async #call(request, response) {
+    if (this.isDead) {
+      request.socket.destroy();
+    } else if (request.headers['content-type'] !== 'application/sdp') {
+      response.writeHead(415).end();
+    } else if (this.refusal) {
+      response.writeHead(this.refusal.status, { 'Content-Type': 'application/json' }).end(this.refusal.body);
+    } else {
+      const sdp = await this.tab.evaluate(answer, { sdp: await bodyOf(request), toneHz });
+      response.writeHead(201, { 'Content-Type': 'application/sdp', Location: location }).end(sdp);
+    }
+  }
+}

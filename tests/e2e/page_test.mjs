@@ -1,0 +1,163 @@
+// page_test.mjs - the demo page alone: a second tab is the far end, no service runs
+import { openChromium } from './chromium.mjs';
+import { callsPath, FarEnd, location, toneHz } from './far_end.mjs';
+import { check, until } from './suite.mjs';
+
+const browser = await openChromium();
+
+// Each test has a page, a far end and what the page complained of, all its own.
+async function test(name, options, body) {
+  const farEnd = await new FarEnd().open();
+  const context = await browser.newContext({ permissions: ['microphone'] });
+  try {
+    console.log(name);
+    farEnd.tab = await context.newPage();
+    await farEnd.tab.goto(`${farEnd.url}icon.svg`);
+    const page = await context.newPage();
+    const complaints = [];
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+    if (options.before) await page.addInitScript(options.before);
+    await page.goto(`${farEnd.url}${options.query ?? ''}`);
+    await body(page, farEnd, complaints);
+  } catch (error) {
+    check(name, false, error.message);
+  } finally {
+    await context.close();
+    farEnd.close();
+  }
+}
+
+const talk = (page) => page.locator('#talk').click();
+const state = (page) => page.evaluate(() => window.earshot.state);
+const message = (page) => page.evaluate(() => window.earshot.message);
+const waitForState = (page, wanted, ms = 15000) =>
+  page.waitForFunction((name) => window.earshot.state === name, wanted, { timeout: ms, polling: 20 });
+
+// Presses Talk and waits for sound.
+async function call(page) {
+  await talk(page);
+  await page.waitForFunction(() => window.earshot.timeline.firstAudio > 0 &&
+    window.earshot.stats.packetsReceived > 10);
+}
+
+// Sentences, not codes, are what a person needs.
+async function checkSentence(page, sentence) {
+  await talk(page);
+  await page.waitForFunction(() => window.earshot.state === 'failed');
+  const seen = await message(page);
+  check(`it says: ${sentence}`, seen.includes(sentence), seen);
+}
+
+const refusal = (status, code, text) =>
+  ({ status, body: JSON.stringify({ error: { message: text, type: 'invalid_request_error', param: null, code } }) });
+
+await test('the page is whole under the policy of the server', {}, async (page, farEnd, complaints) => {
+  check('it waits for Talk', await state(page) === 'idle');
+  check('its style is there', await page.evaluate(() => getComputedStyle(document.body).display) === 'grid');
+  check('it shows four steps', await page.locator('.step').count() === 4);
+  check('it fits a small phone', await page.setViewportSize({ width: 320, height: 568 })
+    .then(() => page.evaluate(() => document.documentElement.scrollWidth)) === 320);
+  check('nothing is refused or thrown', complaints.length === 0, complaints);
+});
+
+await test('a call is heard, measured and hung up', { query: '?echo=1' }, async (page, farEnd, complaints) => {
+  await call(page);
+  await page.waitForFunction((hz) => Math.abs(window.earshot.peakHz - hz) < 5, toneHz);
+  await page.waitForFunction(() => window.earshot.stats.rtt !== null);
+  const { timeline, stats } = await page.evaluate(() => ({ timeline: window.earshot.timeline, stats: window.earshot.stats }));
+  const order = Object.keys(timeline).sort((a, b) => timeline[a] - timeline[b]);
+  check('the steps end in their order', order.join() === 'request,ice,dtls,firstAudio', timeline);
+  check('the path is named', /^udp \S+:\d+$/.test(stats.path), stats);
+  await talk(page);
+  check('it is over', await state(page) === 'ended');
+  check('the time stands there', /You talked for \d:\d\d/.test(await message(page)), await message(page));
+  await until('the call is deleted', () => farEnd.count(`DELETE ${location}`) === 1);
+  check('one call was made', farEnd.count(`POST ${callsPath}`) === 1, farEnd.requests);
+  check('nothing is refused or thrown', complaints.length === 0, complaints);
+});
+
+await test('keys alone make and end a call', {}, async (page) => {
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await waitForState(page, 'talking');
+  await page.keyboard.press('Escape');
+  check('Escape hangs up', await state(page) === 'ended');
+});
+
+await test('leaving the page ends the call', {}, async (page, farEnd) => {
+  await call(page);
+  await page.goto('about:blank');
+  await until('the call is deleted', () => farEnd.count(`DELETE ${location}`) === 1);
+});
+
+await test('sound that stops is called again', {}, async (page, farEnd) => {
+  await call(page);
+  await farEnd.tab.evaluate(() => window.calls[0].getSenders()[0].replaceTrack(null));
+  await waitForState(page, 'reconnecting', 6000);
+  check('it says which attempt', (await message(page)).includes('Attempt 1 of 3'), await message(page));
+  await page.waitForFunction(() => window.earshot.state === 'talking' && window.earshot.stats.packetsReceived > 10);
+  check('there were two calls', farEnd.count(`POST ${callsPath}`) === 2, farEnd.requests);
+  check('the first was deleted', farEnd.count(`DELETE ${location}`) === 1, farEnd.requests);
+});
+
+await test('after three attempts the last refusal is shown', {}, async (page, farEnd) => {
+  await call(page);
+  farEnd.refusal = refusal(503, 'backend_unavailable', '');
+  await farEnd.tab.evaluate(() => window.calls[0].getSenders()[0].replaceTrack(null));
+  await waitForState(page, 'failed', 20000);
+  check('it says why', (await message(page)).includes('The agent is away'), await message(page));
+  check('there were three attempts', farEnd.count(`POST ${callsPath}`) === 4, farEnd.requests);
+});
+
+await test('a call that the server ends is over', {}, async (page, farEnd) => {
+  await call(page);
+  await farEnd.tab.evaluate(() => window.calls[0].close());
+  await waitForState(page, 'ended');
+  check('it says who ended it', (await message(page)).includes('The server ended it'), await message(page));
+});
+
+await test('a lost backend is told and the call stays', {}, async (page, farEnd) => {
+  await call(page);
+  await farEnd.tab.waitForFunction(() => window.calls[0].events?.readyState === 'open');
+  await farEnd.tab.evaluate(() => window.calls[0].events.send('{"type":"error","error":{"code":"backend_lost"}}'));
+  await page.waitForFunction(() => window.earshot.message.includes('backend is gone'));
+  check('the call stays', await state(page) === 'talking');
+});
+
+await test('every refusal has its sentence', {}, async (page, farEnd) => {
+  const table = [
+    [refusal(400, 'invalid_offer', 'line 5: audio needs a=rtcp-mux'), 'The server refused the call. line 5: audio needs'],
+    [refusal(503, 'server_overloaded', ''), 'All lines are busy'],
+    [refusal(503, 'backend_unavailable', ''), 'The agent is away'],
+    [refusal(429, 'rate_limit_exceeded', ''), 'Too many calls'],
+    [{ status: 502, body: '<h1>Bad gateway</h1>' }, 'The server answered with status 502'],
+    [{ status: 201, body: 'no SDP' }, 'answer cannot be used'],
+  ];
+  for (const [answer, sentence] of table) {
+    farEnd.refusal = answer;
+    await checkSentence(page, sentence);
+  }
+  farEnd.isDead = true;
+  await checkSentence(page, 'The server does not answer');
+});
+
+for (const [error, sentence] of [
+  ['NotAllowedError', 'The microphone is blocked'],
+  ['NotFoundError', 'No microphone found'],
+  ['NotReadableError', 'The microphone does not start'],
+]) {
+  const before = `navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', '${error}'))`;
+  await test(`${error} has its sentence`, { before }, async (page, farEnd) => {
+    await checkSentence(page, sentence);
+    check('no call was made', farEnd.requests.length === 0, farEnd.requests);
+  });
+}
+
+const insecure = "Object.defineProperty(window, 'isSecureContext', { value: false })";
+await test('a page without https says so and has no button', { before: insecure }, async (page) => {
+  check('it says so', (await message(page)).includes('must be opened over https'), await message(page));
+  check('Talk is off', await page.locator('#talk').isDisabled());
+});
+
+await browser.close();
