@@ -1,8 +1,8 @@
 /*
  * backend_frame.h - the frames between a transceiver and an inference backend
  *
- * A frame is a 32-byte little-endian header and a payload (docs/backend-protocol.md). The codec knows
- * the header; what a payload means is the business of the two ends.
+ * A frame is a 32-byte little-endian header and a payload. The codec knows the header; what a
+ * payload means is the business of the two ends (docs/backend-protocol.md).
  * Takes:   bytes of a stream, in any split (backend_frame_reader).
  * Gives:   frames whose payload is borrowed until the next call on the reader.
  * Owns:    the reader holds one frame of at most 65,540 bytes.

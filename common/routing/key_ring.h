@@ -7,8 +7,8 @@
  *          Secrets are wiped at once, derived keys at destroy.
  * Owns:    keyed contexts, which one thread at a time may use: each thread makes its own ring with
  *          key_ring_copy.
- * Fails:   a load that fails leaves an old ring untouched; the fault names the file. A key file that
- *          others may read or write is refused (the group may: Kubernetes shows 0440). Of the
+ * Fails:   a load that fails leaves an old ring untouched; the fault names the file. A key file
+ *          that others may read or write is refused (the group may: Kubernetes shows 0440). Of the
  *          directory only NN.key and `active` are looked at.
  * Not here: watching the directory (the service re-loads on SIGHUP and when it changes).
  */

@@ -5,7 +5,7 @@
  * Gives:   whole messages, borrowed until the next receive on the port.
  * Owns:    the NNG socket and the last message. NNG makes its own threads at the first socket:
  *          open ports after privileges are dropped, never fork afterwards.
- * Bounds:  MESSAGE_PORT_BYTES_MAX a message, receive and send buffers as named below, 1 s time-outs.
+ * Bounds:  MESSAGE_PORT_BYTES_MAX a message, buffers as named below, 1 s time-outs.
  * Fails:   open with a fault that names the URL; send returns false when the message can not be
  *          queued (counted by the caller). A dead peer is not noticed here: announcements are.
  */

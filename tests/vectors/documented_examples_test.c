@@ -26,7 +26,7 @@
 #define WIRE         "docs/wire-formats.md"
 #define BACKEND      "docs/backend-protocol.md"
 
-/* --- what the code produces ------------------------------------------------------------------- */
+/* --- what the code produces ------------------------------------------------------------------ */
 
 static void write_hex(const void *data, size_t len, char *text)
 {
@@ -421,7 +421,7 @@ static const struct example {
     {BACKEND, "ERROR", error},
 };
 
-/* --- what the documents say ------------------------------------------------------------------- */
+/* --- what the documents say ------------------------------------------------------------------ */
 
 struct statement {
     char name[64];
@@ -500,7 +500,7 @@ static bool is_produced(const char *path, const char *name)
     return false;
 }
 
-/* --- claims ------------------------------------------------------------------------------------ */
+/* --- claims ----------------------------------------------------------------------------------- */
 
 static void each_example_of_the_code_stands_in_its_document(void **state)
 {
