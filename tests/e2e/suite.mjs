@@ -112,4 +112,7 @@ export async function withSuite(options, test) {
     if (process.exitCode) console.error(readFileSync(join(run, 'earshot.log'), 'utf8').split('\n').slice(-60).join('\n'));
     down();
   }
+  const log = readFileSync(join(run, 'earshot.log'), 'utf8');
+  const finding = /(ERROR: \w+Sanitizer|runtime error:).*/.exec(log);
+  check('no sanitizer found anything', !finding, finding?.[0]);
 }
