@@ -135,7 +135,9 @@ void message_port_close(struct message_port *p)
 bool message_port_listen(struct message_port *p, const char *url, struct fault *fault)
 {
     const int error = nng_listen(p->socket, url, NULL, 0);
-    return error == 0 || fault_set(fault, FAULT_SYSTEM, "listen %s: %s", url, nng_strerror(error));
+    return error == 0 ||
+           fault_set(fault, FAULT_SYSTEM, "listen %s: %s%s", url, nng_strerror(error),
+                     error == NNG_EADDRINUSE ? " (stop what has it or change the address)" : "");
 }
 
 bool message_port_dial(struct message_port *p, const char *url, struct fault *fault)

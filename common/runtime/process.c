@@ -238,6 +238,6 @@ int process_health(const char *admin_address)
 
 int process_fail(const char *service, const struct fault *fault)
 {
-    (void)fprintf(stderr, "%s: %s\n", service, fault->text);
+    (void)fprintf(stderr, "earshot-%s: %s\n", service, fault->text);
     return PROCESS_EXIT_FAULT;
 }

@@ -42,7 +42,7 @@ enum process_signal process_signal_read(int fd);
  * status for --health. */
 int process_health(const char *admin_address);
 
-/* `service: text` on stderr, returns 1: for `return process_fail(...)` in main. */
+/* `earshot-service: text` on stderr, returns 1: for `return process_fail(...)` in main. */
 int process_fail(const char *service, const struct fault *fault);
 
 #endif

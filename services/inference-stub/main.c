@@ -106,7 +106,7 @@ int main(int argc, char **argv)
     struct stub_config config;
     struct fault fault = {0};
     if (!load_config(options.config_path, mode, &config, &fault)) {
-        return process_fail("earshot-" SERVICE, &fault);
+        return process_fail(SERVICE, &fault);
     }
     if (options.action == PROCESS_CHECK_CONFIG) {
         return EXIT_SUCCESS;
@@ -115,5 +115,5 @@ int main(int argc, char **argv)
         char address[NET_ADDR_TEXT_CAP];
         return process_health(net_addr_format(&config.admin_listen, address, sizeof(address)));
     }
-    return run(&config, &fault) ? EXIT_SUCCESS : process_fail("earshot-" SERVICE, &fault);
+    return run(&config, &fault) ? EXIT_SUCCESS : process_fail(SERVICE, &fault);
 }

@@ -9,8 +9,9 @@
 static int close_and_fail(int fd, const struct net_addr *address, struct fault *fault)
 {
     char text[NET_ADDR_TEXT_CAP];
-    (void)fault_set(fault, FAULT_SYSTEM, "bind udp %s: %s",
-                    net_addr_format(address, text, sizeof(text)), strerror(errno));
+    (void)fault_set(fault, FAULT_SYSTEM, "bind udp %s: %s%s",
+                    net_addr_format(address, text, sizeof(text)), strerror(errno),
+                    errno == EADDRINUSE ? " (another relay? stop it or change the address)" : "");
     if (fd >= 0) {
         (void)close(fd);
     }

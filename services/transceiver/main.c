@@ -281,7 +281,7 @@ int main(int argc, char **argv)
         return options.exit_status;
     }
     if (!transceiver_config_load(options.config_path, &t.config, &fault)) {
-        return process_fail("earshot-" SERVICE, &fault);
+        return process_fail(SERVICE, &fault);
     }
     if (options.action == PROCESS_CHECK_CONFIG) {
         return 0;
@@ -293,7 +293,7 @@ int main(int argc, char **argv)
     log_open(SERVICE, t.config.log_level, t.config.log_format);
     const int signal_fd = process_signal_fd(&fault);
     if (signal_fd < 0 || !process_harden(t.config.allow_core_dumps, &fault) || !start(&t, &fault)) {
-        const int status = process_fail("earshot-" SERVICE, &fault);
+        const int status = process_fail(SERVICE, &fault);
         stop(&t);
         return status;
     }

@@ -479,8 +479,8 @@ class RelayTest(unittest.TestCase):
         foreign.bind(relay.public[0])
         self.assertEqual(relay.launch().wait(FIND_S), 1)
         last = relay.log().splitlines()[-1]
-        self.assertEqual(last, f"relay: bind udp 127.0.0.1:{relay.public[0][1]}: "
-                               "Address already in use")
+        self.assertEqual(last, f"earshot-relay: bind udp 127.0.0.1:{relay.public[0][1]}: Address "
+                               "already in use (another relay? stop it or change the address)")
 
     def test_missing_keys_are_one_clear_line(self):
         relay = self.relay(start=False)

@@ -189,7 +189,7 @@ static void a_fault_is_one_line_that_names_the_service(void **state)
     const int exit_status = process_fail("relay", &fault);
     capture_end(&printed);
     assert_int_equal(exit_status, 1);
-    assert_string_equal(printed.text, "relay: bind udp 0.0.0.0:3478: in use\n");
+    assert_string_equal(printed.text, "earshot-relay: bind udp 0.0.0.0:3478: in use\n");
 }
 
 int main(void)

@@ -55,8 +55,9 @@ static bool bind_socket(struct udp_port *p, const struct net_addr *listen, size_
     p->fd = socket(address.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     const int on = 1;
     if (p->fd < 0 || bind(p->fd, (const struct sockaddr *)&address, address_len) != 0) {
-        return fault_set(fault, FAULT_SYSTEM, "bind udp %s: %s",
-                         net_addr_format(listen, text, sizeof(text)), strerror(errno));
+        return fault_set(fault, FAULT_SYSTEM, "bind udp %s: %s%s",
+                         net_addr_format(listen, text, sizeof(text)), strerror(errno),
+                         errno == EADDRINUSE ? " (another transceiver? change media_port)" : "");
     }
     /* Firefox sends DTLS of 1,408 bytes and an overlay network may carry only 1,450 with the shim:
      * let IP cut them. */
