@@ -15,7 +15,7 @@ static const char plain_error[] =
     "{\"error\":{\"message\":\"The server could not say what went wrong.\","
     "\"type\":\"invalid_request_error\",\"param\":null,\"code\":\"internal\"}}";
 
-static_assert(sizeof(plain_error) <= HTTP_ERROR_BYTES_MAX, "the plain error fits");
+static_assert(sizeof(plain_error) <= HTTP_OWN_BODY_BYTES_MAX, "the plain error fits");
 
 static size_t write_error(const char *code, struct bytes_view message, char *text, size_t cap)
 {
@@ -38,13 +38,21 @@ struct http_response http_response_error(unsigned status, const char *code,
                                          struct bytes_view message)
 {
     struct http_response r = {.status = status, .content_type = "application/json"};
-    r.error_body_len = write_error(code, message, r.error_body, sizeof(r.error_body));
+    r.own_body_len = write_error(code, message, r.own_body, sizeof(r.own_body));
+    return r;
+}
+
+struct http_response http_response_text(unsigned status, const char *text)
+{
+    struct http_response r = {.status = status, .content_type = "text/plain; charset=utf-8"};
+    r.own_body_len = strnlen(text, sizeof(r.own_body));
+    memcpy(r.own_body, text, r.own_body_len);
     return r;
 }
 
 struct bytes_view http_response_body(const struct http_response *r)
 {
-    return r->error_body_len > 0 ? bytes_view_of(r->error_body, r->error_body_len) : r->body;
+    return r->own_body_len > 0 ? bytes_view_of(r->own_body, r->own_body_len) : r->body;
 }
 
 static const char *reason_phrase(unsigned status)

@@ -11,12 +11,12 @@
 
 #include "services/signaling/http_route.h"
 
-#define HTTP_HEAD_BYTES_MAX   2048
-#define HTTP_ERROR_BYTES_MAX  1024
-#define HTTP_ORIGINS_MAX      16
-#define HTTP_ORIGIN_CHARS_MAX 255
-#define HTTP_LOCATION_CHARS   64
-#define HTTP_ASKED_CHARS_MAX  512 /* of Access-Control-Request-Headers */
+#define HTTP_HEAD_BYTES_MAX     2048
+#define HTTP_OWN_BODY_BYTES_MAX 1024
+#define HTTP_ORIGINS_MAX        16
+#define HTTP_ORIGIN_CHARS_MAX   255
+#define HTTP_LOCATION_CHARS     64
+#define HTTP_ASKED_CHARS_MAX    512 /* of Access-Control-Request-Headers */
 
 struct http_response {
     unsigned status;
@@ -29,9 +29,9 @@ struct http_response {
     const char *page_policy;   /* static text or NULL: Content-Security-Policy */
     unsigned retry_after_s;    /* 0 = do not say */
     bool is_preflight;         /* the answer to OPTIONS: with the three fields that it asks for */
-    struct bytes_view body;    /* borrowed, unless it lies in error_body */
-    size_t error_body_len;     /* > 0: the body is the one below */
-    char error_body[HTTP_ERROR_BYTES_MAX];
+    struct bytes_view body;    /* borrowed, unless the response has a body of its own */
+    size_t own_body_len;
+    char own_body[HTTP_OWN_BODY_BYTES_MAX];
 };
 
 /* Whom a browser lets read our answers. */
@@ -44,6 +44,8 @@ struct http_origins {
 /* code: "invalid_offer"; message: one line for a person, cut when it is very long. */
 struct http_response http_response_error(unsigned status, const char *code,
                                          struct bytes_view message);
+/* A short text/plain body, copied; cut at HTTP_OWN_BODY_BYTES_MAX. */
+struct http_response http_response_text(unsigned status, const char *text);
 struct bytes_view http_response_body(const struct http_response *r);
 
 /* What of the request shapes the head of its answer. */

@@ -40,6 +40,9 @@ struct http_request {
     struct bytes_view content_type;
     struct bytes_view user_agent;
     struct bytes_view language; /* Accept-Language */
+    struct bytes_view origin;
+    struct bytes_view asked_request_headers; /* Access-Control-Request-Headers */
+    bool has_length;                         /* Content-Length was there */
     struct bytes_view body;
     uint64_t received_us; /* when it was whole */
 };
@@ -65,6 +68,7 @@ struct http_server_counts {
     metric_value refused_full_total;    /* connections_max */
     metric_value refused_address_total; /* connections_per_address_max */
     metric_value timed_out_total;       /* header_timeout or request_timeout */
+    metric_value malformed_total;       /* refused for its framing: no length, two, or too large */
     metric_value requests_total;
 };
 
@@ -83,6 +87,9 @@ MUST_USE bool http_server_take(struct http_server *s, struct http_event *out);
 /* Copies the response but not its body, which is borrowed until the exchange ends. An exchange
  * whose client is gone is answered in vain. */
 void http_server_answer(struct http_server *s, uint64_t exchange, const struct http_response *r);
+
+/* No request waits for an answer, and no answer is being written. */
+bool http_server_is_idle(const struct http_server *s);
 
 /* Level triggered: an event a wait as long as the descriptor is readable. The descriptor is
  * duplicated. NULL without room; unwatch before its owner closes it. */

@@ -1,5 +1,269 @@
-/* main.c - placeholder until the service is written */
-int main(void)
+/* main.c - signaling: HTTP at the edge, calls placed on transceivers */
+#include "common/runtime/admin_http.h"
+#include "common/runtime/clock.h"
+#include "common/runtime/process.h"
+#include "services/signaling/http_site.h"
+#include "services/signaling/signaling_metrics.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define SERVICE "signaling"
+#define PURPOSE "Takes offers over HTTP and places calls on transceivers."
+
+#define TICK_US (500 * US_PER_MS)
+/* After SIGTERM: long enough for a probe to see it, and never longer than the grace period. */
+#define DRAIN_US_MIN US_PER_S
+#define DRAIN_US_MAX (30 * US_PER_S)
+
+#define SIGNAL_TAG CONTROL_PLANE_TAG_END
+
+struct service {
+    struct signaling_config config;
+    int signal_fd;
+    struct http_server *http;
+    struct http_watch *signal_watch;
+    struct control_plane *plane;
+    struct calls_api *calls;
+    struct web_files *files;
+    struct http_site site;
+    struct signaling_metrics metrics;
+
+    metric_value *beat;
+    metric_value *is_listening;
+    metric_value *has_heard;
+    metric_value *is_not_draining;
+    uint64_t tick_us;
+    uint64_t drain_began_us; /* 0: not draining */
+    bool is_over;
+};
+
+/* --- parts ----------------------------------------------------------------------------------- */
+
+static void add_condition(struct service *s, const char *name, metric_value **out)
 {
-    return 1;
+    *out = admin_http_add_condition(name);
+    s->site.condition[s->site.condition_count++] = (struct http_site_condition){name, *out};
+}
+
+/* The page is a guest here: without it the service still serves. */
+static void load_page(struct service *s)
+{
+    struct fault fault = {0};
+    if (s->config.web_directory[0] == '\0') {
+        return;
+    }
+    s->files = web_files_load(s->config.web_directory, &fault);
+    if (s->files == NULL) {
+        log_warn("page.absent reason=\"%s\"", fault.text);
+    }
+}
+
+static bool open_ports(struct service *s, struct fault *fault)
+{
+    s->http = http_server_create(&s->config.http, fault);
+    if (s->http == NULL) {
+        return false;
+    }
+    s->signal_watch = http_server_watch(s->http, s->signal_fd, SIGNAL_TAG);
+    if (s->signal_watch == NULL) {
+        return fault_set(fault, FAULT_SYSTEM, "signals: can not be watched");
+    }
+    s->plane =
+        control_plane_create(s->http, &s->config.control_listen, s->config.cluster_id, fault);
+    return s->plane != NULL;
+}
+
+static bool open_parts(struct service *s, struct fault *fault)
+{
+    struct key_ring *ring = key_ring_load(s->config.keys_directory, fault);
+    if (ring == NULL) {
+        return false;
+    }
+    if (!open_ports(s, fault)) {
+        key_ring_destroy(ring);
+        return false;
+    }
+    s->calls = calls_api_create(s->http, s->plane, ring, &s->config);
+    if (s->calls == NULL) {
+        return fault_set(fault, FAULT_SYSTEM, "calls: out of memory");
+    }
+    load_page(s);
+    s->site.server = s->http;
+    s->site.calls = s->calls;
+    s->site.files = s->files;
+    s->metrics.http = http_server_counts(s->http);
+    s->metrics.plane = control_plane_counts(s->plane);
+    s->metrics.calls = calls_api_counts(s->calls);
+    return true;
+}
+
+static bool open_admin(struct service *s, struct fault *fault)
+{
+    s->beat = admin_http_add_loop("http");
+    add_condition(s, "listening", &s->is_listening);
+    add_condition(s, "transceiver_heard", &s->has_heard);
+    add_condition(s, "not_draining", &s->is_not_draining);
+    metrics_add_source(signaling_metrics_print, &s->metrics);
+    metric_set(s->beat, clock_now_us());
+    return admin_http_start(SERVICE, &s->config.admin_listen, fault);
+}
+
+static void close_parts(struct service *s)
+{
+    admin_http_stop(); /* it reads the counters of all the others */
+    calls_api_destroy(s->calls);
+    control_plane_destroy(s->plane);
+    http_server_unwatch(s->signal_watch);
+    http_server_destroy(s->http);
+    web_files_destroy(s->files);
+}
+
+/* --- the loop -------------------------------------------------------------------------------- */
+
+static void reload_keys(struct service *s)
+{
+    struct fault fault = {0};
+    struct key_ring *ring = key_ring_load(s->config.keys_directory, &fault);
+    if (ring == NULL) {
+        log_error("keys.kept reason=\"%s\"", fault.text);
+        return;
+    }
+    calls_api_set_ring(s->calls, ring);
+    log_info("keys.loaded active=%u", key_ring_active_id(ring));
+}
+
+static void stop(struct service *s, uint64_t now_us)
+{
+    if (s->drain_began_us != 0) {
+        s->is_over = true; /* the second time means now */
+        return;
+    }
+    s->drain_began_us = now_us;
+    metric_set(s->is_not_draining, 0);
+    calls_api_drain(s->calls);
+    log_info("service.draining");
+}
+
+static void handle_signals(struct service *s, uint64_t now_us)
+{
+    enum process_signal signal = PROCESS_SIGNAL_NONE;
+    while ((signal = process_signal_read(s->signal_fd)) != PROCESS_SIGNAL_NONE) {
+        if (signal == PROCESS_SIGNAL_RELOAD) {
+            reload_keys(s);
+        } else {
+            stop(s, now_us);
+        }
+    }
+}
+
+static void handle_events(struct service *s, uint64_t now_us)
+{
+    struct http_event event;
+    while (http_server_take(s->http, &event)) {
+        switch (event.kind) {
+        case HTTP_EVENT_REQUEST:
+            http_site_request(&s->site, event.exchange, event.request, now_us);
+            break;
+        case HTTP_EVENT_END:
+            calls_api_end(s->calls, event.exchange, event.is_delivered, now_us);
+            break;
+        case HTTP_EVENT_READABLE:
+            if (event.tag == SIGNAL_TAG) {
+                handle_signals(s, now_us);
+            } else {
+                control_plane_readable(s->plane, event.tag, now_us);
+            }
+            break;
+        }
+    }
+    struct session_outcome outcome;
+    while (control_plane_next(s->plane, &outcome, now_us)) {
+        calls_api_outcome(s->calls, &outcome, now_us);
+    }
+}
+
+static void tick(struct service *s, uint64_t now_us)
+{
+    s->tick_us = now_us + TICK_US;
+    control_plane_tick(s->plane, now_us);
+    if (fleet_slot_end(control_plane_fleet(s->plane)) > 0) {
+        metric_set(s->has_heard, 1);
+    }
+    /* Fades within some seconds, so that a scrape sees a long turn and the next one does not. */
+    metric_set(&s->metrics.loop_lag_us, metric_get(&s->metrics.loop_lag_us) * 15 / 16);
+}
+
+static bool may_end(const struct service *s, uint64_t now_us)
+{
+    const uint64_t drained_us = time_since(s->drain_began_us, now_us);
+    return s->is_over ||
+           (s->drain_began_us != 0 && (drained_us >= DRAIN_US_MAX ||
+                                       (drained_us >= DRAIN_US_MIN && calls_api_is_idle(s->calls) &&
+                                        http_server_is_idle(s->http))));
+}
+
+static void run_loop(struct service *s)
+{
+    uint64_t now_us = clock_now_us();
+    while (!may_end(s, now_us)) {
+        http_server_wait(s->http, time_earlier(s->tick_us, control_plane_next_timeout(s->plane)));
+        const uint64_t woken_us = clock_now_us();
+        metric_set(s->beat, woken_us);
+        handle_events(s, woken_us);
+        if (woken_us >= s->tick_us) {
+            tick(s, woken_us);
+        }
+        now_us = clock_now_us();
+        metric_set(&s->metrics.loop_lag_us,
+                   time_later(metric_get(&s->metrics.loop_lag_us), time_since(woken_us, now_us)));
+    }
+    log_info("service.ended");
+}
+
+static bool run(struct service *s, struct fault *fault)
+{
+    log_open(SERVICE, s->config.log_level, s->config.log_format);
+    if (!process_harden(s->config.allow_core_dumps, fault)) {
+        return false;
+    }
+    s->signal_fd = process_signal_fd(fault);
+    if (s->signal_fd < 0) {
+        return false;
+    }
+    const bool is_good = open_parts(s, fault) && open_admin(s, fault);
+    if (is_good) {
+        char http[NET_ADDR_TEXT_CAP];
+        metric_set(s->is_listening, 1);
+        metric_set(s->is_not_draining, 1);
+        log_info("service.started http=%s addresses=%zu",
+                 net_addr_format(&s->config.http.listen, http, sizeof(http)),
+                 s->config.ingress_count);
+        run_loop(s);
+    }
+    close_parts(s);
+    (void)close(s->signal_fd);
+    return is_good;
+}
+
+int main(int argc, char **argv)
+{
+    static struct service service;
+    struct fault fault = {0};
+    const struct process_options options = process_parse_options(argc, argv, SERVICE, PURPOSE);
+    if (options.action == PROCESS_EXIT) {
+        return options.exit_status;
+    }
+    if (!signaling_config_load(options.config_path, &service.config, &fault)) {
+        return process_fail("earshot-" SERVICE, &fault);
+    }
+    if (options.action == PROCESS_CHECK_CONFIG) {
+        return EXIT_SUCCESS;
+    }
+    if (options.action == PROCESS_HEALTH) {
+        char address[NET_ADDR_TEXT_CAP];
+        return process_health(
+            net_addr_format(&service.config.admin_listen, address, sizeof(address)));
+    }
+    return run(&service, &fault) ? EXIT_SUCCESS : process_fail("earshot-" SERVICE, &fault);
 }

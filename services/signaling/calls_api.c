@@ -1,0 +1,495 @@
+/* calls_api.c - see calls_api.h */
+#include "services/signaling/calls_api.h"
+
+#include "common/runtime/log.h"
+#include "services/signaling/call_id.h"
+#include "services/signaling/http_field.h"
+#include "services/signaling/placement.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CALLS_PATH "/v1/realtime/calls/"
+/* What nobody waits for any more has no ticket. */
+#define NO_TICKET 0
+
+static_assert(sizeof(CALLS_PATH) + CALL_ID_CHARS <= HTTP_LOCATION_CHARS, "a Location fits");
+static_assert(CALL_ID_BLOCK_BYTES == CONTROL_REQUEST_ID_BYTES, "a call id is its request's id");
+
+enum work_kind {
+    WORK_NONE,
+    WORK_OFFER,
+    WORK_ANSWERED, /* an offer whose answer is on its way to the client */
+    WORK_HANGUP
+};
+
+/* One request under way. */
+struct work {
+    enum work_kind kind;
+    uint32_t generation; /* tells a ticket from those of earlier uses of this place */
+    uint64_t exchange;   /* 0: the client is gone */
+    const struct http_request *request; /* WORK_OFFER with an exchange */
+    uint64_t started_us;
+    struct placement_tried tried;
+    enum control_refusal refusal; /* the last one */
+    uint32_t instance_id;
+    struct call_id_sealed id;
+    uint8_t *answer;
+};
+
+struct calls_api {
+    struct http_server *server;
+    struct control_plane *plane;
+    struct key_ring *ring;
+    const struct signaling_config *config;
+    struct calls_counts counts;
+    struct random_source random;
+    struct log_limit limit;
+    bool is_draining;
+    struct work *work; /* work_count_max of them */
+    size_t work_count_max;
+    size_t work_count;
+};
+
+static const uint32_t placement_bound_us[] = {1000,   2500,   5000,   10000,   25000,   50000,
+                                              100000, 250000, 500000, 1000000, 2500000, 5000000};
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+struct calls_api *calls_api_create(struct http_server *server, struct control_plane *plane,
+                                   struct key_ring *ring, const struct signaling_config *config)
+{
+    struct calls_api *a = calloc(1, sizeof(*a));
+    if (a == NULL) {
+        key_ring_destroy(ring);
+        return NULL;
+    }
+    a->server = server;
+    a->plane = plane;
+    a->config = config;
+    a->random = random_system();
+    a->counts.placement.bound_us = placement_bound_us;
+    a->counts.placement.bound_count = COUNT_OF(placement_bound_us);
+    calls_api_set_ring(a, ring);
+    /* Beside one for each connection, one for each client that has just left. */
+    a->work_count_max = 2 * (size_t)config->http.connections_max;
+    a->work = calloc(a->work_count_max, sizeof(*a->work));
+    if (a->work == NULL) {
+        calls_api_destroy(a);
+        return NULL;
+    }
+    return a;
+}
+
+void calls_api_destroy(struct calls_api *a)
+{
+    if (a == NULL) {
+        return;
+    }
+    for (size_t i = 0; a->work != NULL && i < a->work_count_max; i++) {
+        free(a->work[i].answer);
+    }
+    free(a->work);
+    key_ring_destroy(a->ring);
+    free(a);
+}
+
+const struct calls_counts *calls_api_counts(const struct calls_api *a)
+{
+    return &a->counts;
+}
+
+void calls_api_set_ring(struct calls_api *a, struct key_ring *ring)
+{
+    key_ring_destroy(a->ring);
+    a->ring = ring;
+    uint64_t ids = 0;
+    for (uint8_t id = 0; id < KEY_RING_IDS; id++) {
+        ids |= (uint64_t)key_ring_has(ring, id) << id;
+    }
+    metric_set(&a->counts.key_ids, ids);
+    metric_set(&a->counts.key_id_active, key_ring_active_id(ring));
+}
+
+void calls_api_drain(struct calls_api *a)
+{
+    a->is_draining = true;
+}
+
+bool calls_api_is_idle(const struct calls_api *a)
+{
+    return a->work_count == 0;
+}
+
+/* --- work under way -------------------------------------------------------------------------- */
+
+static struct work *begin_work(struct calls_api *a, enum work_kind kind, uint64_t exchange,
+                               uint64_t now_us)
+{
+    for (size_t i = 0; i < a->work_count_max; i++) {
+        struct work *w = &a->work[i];
+        if (w->kind == WORK_NONE) {
+            *w = (struct work){.kind = kind,
+                               .generation = w->generation + 1,
+                               .exchange = exchange,
+                               .started_us = now_us};
+            a->work_count++;
+            return w;
+        }
+    }
+    return NULL;
+}
+
+static void finish_work(struct calls_api *a, struct work *w)
+{
+    free(w->answer);
+    w->answer = NULL;
+    w->kind = WORK_NONE;
+    a->work_count--;
+}
+
+static uint64_t ticket_of(const struct calls_api *a, const struct work *w)
+{
+    return (uint64_t)w->generation << 32 | (uint64_t)(w - a->work);
+}
+
+static struct work *find_ticket(struct calls_api *a, uint64_t ticket)
+{
+    struct work *w = &a->work[ticket & UINT32_MAX];
+    assert(w->kind != WORK_NONE && w->generation == ticket >> 32);
+    return w;
+}
+
+static struct work *find_exchange(struct calls_api *a, uint64_t exchange)
+{
+    for (size_t i = 0; a->work_count > 0 && i < a->work_count_max; i++) {
+        if (a->work[i].kind != WORK_NONE && a->work[i].exchange == exchange) {
+            return &a->work[i];
+        }
+    }
+    return NULL;
+}
+
+/* --- answers --------------------------------------------------------------------------------- */
+
+static void answer_error(struct calls_api *a, uint64_t exchange, unsigned status, const char *code,
+                         const char *message)
+{
+    struct http_response r = http_response_error(status, code, bytes_view_of_text(message));
+    r.retry_after_s = status == 503 ? 1 : 0;
+    http_server_answer(a->server, exchange, &r);
+}
+
+/* What a transceiver's refusal means to the client. */
+static const struct {
+    unsigned status;
+    const char *code;
+    const char *message; /* where the transceiver's own words are not for clients */
+    enum calls_outcome outcome;
+} refusal_row[CONTROL_REFUSAL_COUNT] = {
+    [CONTROL_REFUSAL_NONE] = {500, "internal", "The call could not be set up.", CALLS_INTERNAL},
+    [CONTROL_BAD_OFFER] = {400, "invalid_offer", NULL, CALLS_INVALID_OFFER},
+    [CONTROL_TOO_LARGE] = {413, "too_large", NULL, CALLS_TOO_LARGE},
+    [CONTROL_NO_COMMON_CODEC] = {400, "no_common_codec", NULL, CALLS_NO_COMMON_CODEC},
+    [CONTROL_FULL] = {503, "server_overloaded", "No server has room for a call. Try again soon.",
+                      CALLS_SERVER_OVERLOADED},
+    [CONTROL_DRAINING] = {503, "server_overloaded",
+                          "No server has room for a call. Try again soon.",
+                          CALLS_SERVER_OVERLOADED},
+    [CONTROL_BACKEND_UNAVAILABLE] = {503, "backend_unavailable",
+                                     "The voice agent can not be reached. Try again soon.",
+                                     CALLS_BACKEND_UNAVAILABLE},
+    [CONTROL_INTERNAL] = {500, "internal", "The call could not be set up.", CALLS_INTERNAL},
+    [CONTROL_NOT_FOUND] = {500, "internal", "The call could not be set up.", CALLS_INTERNAL},
+    [CONTROL_NOT_IMPLEMENTED] = {500, "internal", "The call could not be set up.", CALLS_INTERNAL},
+};
+
+static void refuse_offer(struct calls_api *a, struct work *w, enum control_refusal refusal,
+                         struct bytes_view message, uint32_t retry_after_ms, uint64_t now_us)
+{
+    const struct bytes_view own =
+        bytes_view_of_text(refusal_row[refusal].message != NULL ? refusal_row[refusal].message
+                                                                : "The offer was refused.");
+    const bool is_theirs = refusal_row[refusal].message == NULL && message.len > 0;
+    struct http_response r = http_response_error(
+        refusal_row[refusal].status, refusal_row[refusal].code, is_theirs ? message : own);
+    if (r.status == 503) {
+        r.retry_after_s = retry_after_ms > 1000 ? (retry_after_ms + 999) / 1000 : 1;
+    }
+    metric_add(&a->counts.offers_total[refusal_row[refusal].outcome], 1);
+    if (r.status >= 500 && log_limit_pass(&a->limit, now_us)) {
+        log_warn("call.refused reason=%s tried=%zu", control_refusal_name(refusal), w->tried.count);
+    }
+    http_server_answer(a->server, w->exchange, &r);
+    finish_work(a, w);
+}
+
+static void answer_offer(struct calls_api *a, struct work *w, size_t answer_len, uint64_t now_us)
+{
+    struct http_response r = {.status = 201, .content_type = "application/sdp", .etag = "\"0\""};
+    (void)snprintf(r.location, sizeof(r.location), CALLS_PATH "%s", w->id.text);
+    r.body = bytes_view_of(w->answer, answer_len);
+    w->kind = WORK_ANSWERED;
+    metric_add(&a->counts.offers_total[CALLS_ANSWERED], 1);
+    metric_observe(&a->counts.placement, time_since(w->started_us, now_us));
+    log_info("call.created call=%s instance=%08x tried=%zu ms=%llu", w->id.text, w->instance_id,
+             w->tried.count, (unsigned long long)(time_since(w->started_us, now_us) / US_PER_MS));
+    http_server_answer(a->server, w->exchange, &r);
+}
+
+/* --- offers ---------------------------------------------------------------------------------- */
+
+/* A header of the client as text for people: printable, of one line, up to `end`. */
+static struct bytes_view note_of(struct bytes_view field, const char *end)
+{
+    size_t len = 0;
+    while (len < field.len && field.data[len] >= 0x20 && field.data[len] < 0x7f &&
+           strchr(end, field.data[len]) == NULL) {
+        len++;
+    }
+    return bytes_view_of(field.data, len);
+}
+
+static bool submit_create(struct calls_api *a, struct work *w, uint64_t now_us)
+{
+    struct control_request request = {.kind = CONTROL_CREATE_SESSION};
+    struct control_create_session *create = &request.body.create_session;
+    memcpy(request.request_id, w->id.block, sizeof(request.request_id));
+    memcpy(create->call_id, w->id.text, sizeof(w->id.text));
+    create->offer_sdp = w->request->body;
+    memcpy(create->ingress, a->config->ingress, sizeof(create->ingress));
+    create->ingress_count = a->config->ingress_count;
+    create->duration_s_max = a->config->call_duration_s_max;
+    create->client_agent = note_of(w->request->user_agent, "");
+    create->client_language = note_of(w->request->language, ",;");
+    create->placement_reason = bytes_view_of_text("least_loaded");
+    return control_plane_submit(a->plane, w->instance_id, ticket_of(a, w), &request,
+                                now_us + a->config->answer_timeout_us);
+}
+
+static bool submit_end(struct calls_api *a, const struct work *w, uint64_t ticket,
+                       const char *reason, uint64_t now_us)
+{
+    struct control_request request = {.kind = CONTROL_END_SESSION};
+    random_fill(a->random, request.request_id, sizeof(request.request_id));
+    memcpy(request.body.end_session.call_id, w->id.text, sizeof(w->id.text));
+    request.body.end_session.reason = bytes_view_of_text(reason);
+    return control_plane_submit(a->plane, w->instance_id, ticket, &request,
+                                now_us + a->config->answer_timeout_us);
+}
+
+/* The session that w may have at its transceiver: nobody will ever use it. */
+static void end_orphan(struct calls_api *a, const struct work *w, uint64_t now_us)
+{
+    if (submit_end(a, w, NO_TICKET, "client_gone", now_us)) {
+        metric_add(&a->counts.orphans_total, 1);
+    }
+}
+
+/* Nobody can be asked (any more): why? The word of the last one who was asked counts. */
+static enum control_refusal why_nobody(enum placement_result result, enum control_refusal last)
+{
+    if (result == PLACEMENT_NO_BACKEND) {
+        return CONTROL_BACKEND_UNAVAILABLE;
+    }
+    return last != CONTROL_REFUSAL_NONE ? last : CONTROL_FULL;
+}
+
+/* Asks the next transceiver, or refuses when there is none. */
+static void place(struct calls_api *a, struct work *w, uint64_t now_us)
+{
+    struct fleet *fleet = control_plane_fleet(a->plane);
+    while (w->tried.count < PLACEMENT_TRIES_MAX) {
+        size_t slot = 0;
+        const enum placement_result result =
+            placement_choose(fleet, &w->tried, random_u32(a->random), &slot, now_us);
+        if (result != PLACEMENT_FOUND) {
+            w->refusal = why_nobody(result, w->refusal);
+            break;
+        }
+        w->instance_id = fleet_at(fleet, slot)->said.instance_id;
+        w->tried.instance_id[w->tried.count++] = w->instance_id;
+        const struct call_id id = {a->config->cluster_id, w->instance_id};
+        call_id_seal(a->ring, &id, a->random, &w->id);
+        if (submit_create(a, w, now_us)) {
+            fleet_note_placed(fleet, w->instance_id);
+            return;
+        }
+        w->refusal = CONTROL_FULL; /* its queue is */
+    }
+    refuse_offer(a, w, w->refusal, (struct bytes_view){0}, 0, now_us);
+}
+
+static bool is_worth_another_try(enum control_refusal refusal)
+{
+    return refusal == CONTROL_FULL || refusal == CONTROL_DRAINING ||
+           refusal == CONTROL_BACKEND_UNAVAILABLE;
+}
+
+void calls_api_offer(struct calls_api *a, uint64_t exchange, const struct http_request *request,
+                     uint64_t now_us)
+{
+    metric_value *bad = &a->counts.offers_total[CALLS_BAD_REQUEST];
+    if (!http_field_is_media_type(request->content_type, "application/sdp")) {
+        metric_add(bad, 1);
+        answer_error(a, exchange, 415, "unsupported_media_type",
+                     "Send the offer with Content-Type: application/sdp.");
+        return;
+    }
+    if (!request->has_length) {
+        metric_add(bad, 1);
+        answer_error(a, exchange, 411, "length_required", "Send Content-Length.");
+        return;
+    }
+    if (request->body.len == 0) {
+        metric_add(bad, 1);
+        answer_error(a, exchange, 400, "invalid_offer", "The offer is empty.");
+        return;
+    }
+    struct work *w = a->is_draining ? NULL : begin_work(a, WORK_OFFER, exchange, now_us);
+    if (w == NULL) {
+        metric_add(&a->counts.offers_total[CALLS_SERVER_OVERLOADED], 1);
+        answer_error(a, exchange, 503, "server_overloaded",
+                     "This server takes no new call. Try again soon.");
+        return;
+    }
+    w->request = request;
+    place(a, w, now_us);
+}
+
+/* A transceiver has made the session. */
+static void take_created(struct calls_api *a, struct work *w, const struct control_reply *reply,
+                         uint64_t now_us)
+{
+    if (w->exchange == 0) {
+        metric_add(&a->counts.offers_total[CALLS_CLIENT_GONE], 1);
+        end_orphan(a, w, now_us);
+        finish_work(a, w);
+        return;
+    }
+    w->answer = malloc(reply->answer_sdp.len + 1);
+    if (w->answer == NULL || reply->instance_id != w->instance_id) {
+        end_orphan(a, w, now_us);
+        refuse_offer(a, w, CONTROL_INTERNAL, (struct bytes_view){0}, 0, now_us);
+        return;
+    }
+    if (reply->answer_sdp.len > 0) {
+        memcpy(w->answer, reply->answer_sdp.data, reply->answer_sdp.len);
+    }
+    answer_offer(a, w, reply->answer_sdp.len, now_us);
+}
+
+static enum control_refusal refusal_of(const struct session_outcome *outcome)
+{
+    if (outcome->kind != SESSION_REPLIED) {
+        return CONTROL_FULL; /* busy, or gone: another one may have time */
+    }
+    /* Neither a refusal nor a session: a reply to something else. */
+    return outcome->reply.refusal != CONTROL_REFUSAL_NONE ? outcome->reply.refusal
+                                                          : CONTROL_INTERNAL;
+}
+
+/* It has not, or we do not know. */
+static void take_failure(struct calls_api *a, struct work *w, const struct session_outcome *outcome,
+                         uint64_t now_us)
+{
+    w->refusal = refusal_of(outcome);
+    if (outcome->kind == SESSION_SILENT) {
+        end_orphan(a, w, now_us); /* it may still make one when it wakes up */
+    }
+    if (w->exchange == 0) {
+        metric_add(&a->counts.offers_total[CALLS_CLIENT_GONE], 1);
+        finish_work(a, w);
+    } else if (is_worth_another_try(w->refusal)) {
+        place(a, w, now_us);
+    } else {
+        refuse_offer(a, w, w->refusal, outcome->reply.message, outcome->reply.retry_after_ms,
+                     now_us);
+    }
+}
+
+/* --- hang-ups -------------------------------------------------------------------------------- */
+
+static void answer_hangup(struct calls_api *a, uint64_t exchange, enum calls_hangup hangup)
+{
+    metric_add(&a->counts.hangups_total[hangup], 1);
+    if (hangup == CALLS_ENDED) {
+        const struct http_response ended = {.status = 200};
+        http_server_answer(a->server, exchange, &ended);
+    } else if (hangup == CALLS_NOT_FOUND) {
+        answer_error(a, exchange, 404, "call_id_not_found", "There is no call with this id.");
+    } else {
+        answer_error(a, exchange, 503, "server_overloaded",
+                     "The server of this call does not answer. Try again soon.");
+    }
+}
+
+void calls_api_hang_up(struct calls_api *a, uint64_t exchange, struct bytes_view call_id,
+                       uint64_t now_us)
+{
+    struct call_id id;
+    if (!call_id_open(a->ring, call_id, &id) || id.cluster_id != a->config->cluster_id ||
+        fleet_find(control_plane_fleet(a->plane), id.instance_id) == FLEET_INSTANCES_MAX) {
+        answer_hangup(a, exchange, CALLS_NOT_FOUND);
+        return;
+    }
+    struct work *w = begin_work(a, WORK_HANGUP, exchange, now_us);
+    if (w == NULL) {
+        answer_hangup(a, exchange, CALLS_NO_ANSWER);
+        return;
+    }
+    w->instance_id = id.instance_id;
+    memcpy(w->id.text, call_id.data, CALL_ID_CHARS);
+    if (!submit_end(a, w, ticket_of(a, w), "hangup", now_us)) {
+        answer_hangup(a, exchange, CALLS_NO_ANSWER);
+        finish_work(a, w);
+    }
+}
+
+static void take_hangup(struct calls_api *a, struct work *w, const struct session_outcome *outcome)
+{
+    enum calls_hangup hangup = CALLS_NO_ANSWER;
+    if (outcome->kind == SESSION_REPLIED && outcome->reply.refusal == CONTROL_REFUSAL_NONE) {
+        hangup = CALLS_ENDED;
+        log_info("call.hangup call=%s", w->id.text);
+    } else if (outcome->kind == SESSION_REPLIED && outcome->reply.refusal == CONTROL_NOT_FOUND) {
+        hangup = CALLS_NOT_FOUND;
+    }
+    answer_hangup(a, w->exchange, hangup);
+    finish_work(a, w);
+}
+
+/* --- outcomes and ends ----------------------------------------------------------------------- */
+
+void calls_api_outcome(struct calls_api *a, const struct session_outcome *outcome, uint64_t now_us)
+{
+    if (outcome->ticket == NO_TICKET) {
+        return;
+    }
+    struct work *w = find_ticket(a, outcome->ticket);
+    if (w->kind == WORK_HANGUP) {
+        take_hangup(a, w, outcome);
+    } else if (outcome->kind == SESSION_REPLIED && outcome->reply.refusal == CONTROL_REFUSAL_NONE &&
+               outcome->reply.kind == CONTROL_CREATE_SESSION) {
+        take_created(a, w, &outcome->reply, now_us);
+    } else {
+        take_failure(a, w, outcome, now_us);
+    }
+}
+
+void calls_api_end(struct calls_api *a, uint64_t exchange, bool is_delivered, uint64_t now_us)
+{
+    struct work *w = find_exchange(a, exchange);
+    if (w == NULL) {
+        return;
+    }
+    w->exchange = 0; /* the outcome that is under way finishes the others */
+    w->request = NULL;
+    if (w->kind == WORK_ANSWERED) {
+        if (!is_delivered) {
+            end_orphan(a, w, now_us);
+        }
+        finish_work(a, w);
+    }
+}

@@ -1,0 +1,70 @@
+/*
+ * calls_api.h - calls made by an offer and ended by a hang-up, over HTTP
+ *
+ * Takes:   requests to HTTP_CALLS, HTTP_CALL (DELETE) and HTTP_HANGUP; outcomes of the control
+ *          plane; the ends of exchanges.
+ * Gives:   one answer to each request: at once, or when a transceiver has spoken.
+ * Rule:    no session is left behind. A transceiver that may have made one for a client who is
+ *          gone, who did not get the answer, or whom another transceiver serves by now, is told
+ *          to end it.
+ * Owns:    its requests under way (two for each connection at most), and the key ring.
+ * Source:  docs/client-contract.md, sections 2 and 9.
+ * Not here: PATCH, multipart, client secrets, authentication.
+ */
+#ifndef EARSHOT_CALLS_API_H
+#define EARSHOT_CALLS_API_H
+
+#include "common/routing/key_ring.h"
+#include "services/signaling/control_plane.h"
+#include "services/signaling/signaling_config.h"
+
+/* Why an offer ended as it did. */
+enum calls_outcome {
+    CALLS_ANSWERED,
+    CALLS_BAD_REQUEST, /* no SDP in it, or of no length */
+    CALLS_INVALID_OFFER,
+    CALLS_TOO_LARGE,
+    CALLS_NO_COMMON_CODEC,
+    CALLS_SERVER_OVERLOADED,
+    CALLS_BACKEND_UNAVAILABLE,
+    CALLS_INTERNAL,
+    CALLS_CLIENT_GONE,
+    CALLS_OUTCOME_COUNT
+};
+
+enum calls_hangup { CALLS_ENDED, CALLS_NOT_FOUND, CALLS_NO_ANSWER, CALLS_HANGUP_COUNT };
+
+/* Written by the loop's thread, read by any. */
+struct calls_counts {
+    metric_value offers_total[CALLS_OUTCOME_COUNT];
+    metric_value hangups_total[CALLS_HANGUP_COUNT];
+    metric_value orphans_total;        /* sessions that we ended for want of a client */
+    struct metric_histogram placement; /* from the whole offer to a transceiver's answer */
+    metric_value key_ids;              /* of the ring: bit i = key i */
+    metric_value key_id_active;
+};
+
+struct calls_api;
+
+/* Borrows server, plane and config. ring becomes ours, also when there is no memory (NULL). */
+struct calls_api *calls_api_create(struct http_server *server, struct control_plane *plane,
+                                   struct key_ring *ring, const struct signaling_config *config);
+void calls_api_destroy(struct calls_api *a);
+const struct calls_counts *calls_api_counts(const struct calls_api *a);
+
+/* Ids made from now on are of the new ring; it becomes ours. */
+void calls_api_set_ring(struct calls_api *a, struct key_ring *ring);
+/* Offers are refused from now on; what is under way goes on. */
+void calls_api_drain(struct calls_api *a);
+/* Nobody waits for an answer. */
+bool calls_api_is_idle(const struct calls_api *a);
+
+void calls_api_offer(struct calls_api *a, uint64_t exchange, const struct http_request *request,
+                     uint64_t now_us);
+void calls_api_hang_up(struct calls_api *a, uint64_t exchange, struct bytes_view call_id,
+                       uint64_t now_us);
+/* Of any exchange: one that is not ours is ignored. */
+void calls_api_end(struct calls_api *a, uint64_t exchange, bool is_delivered, uint64_t now_us);
+void calls_api_outcome(struct calls_api *a, const struct session_outcome *outcome, uint64_t now_us);
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * http_connection.h - one client of http_server, from its first byte to its last
+ *
+ * Private to http_server.c: the two of them are the only files that see libwebsockets.
+ * Each function below is one callback of libwebsockets; what it returns is given back there.
+ *
+ *      READING -> BODY -> READY -> TAKEN -> ANSWERING -> READING ... or LINGERING
+ *
+ * A request that is refused here goes straight to ANSWERING. Whenever the client leaves, the
+ * connection is GONE until the end of its exchange was taken, then FREE.
+ */
+#ifndef EARSHOT_HTTP_CONNECTION_H
+#define EARSHOT_HTTP_CONNECTION_H
+
+#include "services/signaling/http_server.h"
+
+struct lws;
+
+enum http_connection_state {
+    HTTP_CONNECTION_FREE,
+    HTTP_CONNECTION_READING,   /* a header, or nothing yet */
+    HTTP_CONNECTION_BODY,      /* the rest of a request */
+    HTTP_CONNECTION_READY,     /* a whole request waits to be taken */
+    HTTP_CONNECTION_TAKEN,     /* somebody works on the answer */
+    HTTP_CONNECTION_ANSWERING, /* the answer is being written */
+    HTTP_CONNECTION_LINGERING, /* answered and shut, while the client may still be writing */
+    HTTP_CONNECTION_GONE
+};
+
+#define HTTP_PATH_CHARS_MAX 255
+#define HTTP_TYPE_CHARS_MAX 127
+
+struct http_connection {
+    enum http_connection_state state;
+    struct lws *wsi; /* NULL when FREE or GONE */
+    const struct http_server_config *config;
+    struct http_server_counts *counts;
+    struct net_addr peer;
+    unsigned request_count;
+    bool is_last;       /* close after this answer */
+    bool may_send_more; /* of a body that nobody will read */
+    bool is_unframed;   /* and nobody can tell where it ends */
+    bool is_throttled;  /* nothing is read while the answer is not known */
+    bool is_queued;     /* http_server has it in its queue of events */
+    unsigned early_pieces;
+
+    struct http_request request;
+    char path[HTTP_PATH_CHARS_MAX + 1];
+    char content_type[HTTP_TYPE_CHARS_MAX + 1];
+    char user_agent[HTTP_TYPE_CHARS_MAX + 1];
+    char language[HTTP_TYPE_CHARS_MAX + 1];
+    char origin[HTTP_ORIGIN_CHARS_MAX + 1];
+    char asked_request_headers[HTTP_ASKED_CHARS_MAX + 1];
+    uint8_t *body;
+    size_t body_len;
+    size_t body_expected;
+
+    uint64_t exchange; /* of the request that was taken; 0 = none */
+    struct http_response response;
+    char head[HTTP_HEAD_BYTES_MAX];
+    size_t head_len;
+    size_t sent; /* of head and body together */
+
+    bool has_end; /* an HTTP_EVENT_END that was not taken yet */
+    bool end_is_delivered;
+    uint64_t end_exchange;
+};
+
+/* The connection is FREE and its slot now belongs to wsi. */
+void http_connection_open(struct http_connection *c, struct lws *wsi, const struct net_addr *peer);
+/* The header is complete. */
+int http_connection_on_header(struct http_connection *c, uint64_t now_us);
+int http_connection_on_body(struct http_connection *c, struct bytes_view piece);
+int http_connection_on_body_end(struct http_connection *c, uint64_t now_us);
+int http_connection_on_writeable(struct http_connection *c);
+int http_connection_on_timer(struct http_connection *c);
+/* libwebsockets is done with it, for whatever reason. */
+void http_connection_on_gone(struct http_connection *c);
+
+/* Begins to write. */
+void http_connection_answer(struct http_connection *c, const struct http_response *r);
+/* Its last event was taken: a GONE connection becomes FREE. */
+void http_connection_settle(struct http_connection *c);
+
+#endif

@@ -1,0 +1,458 @@
+/* http_server.c - see http_server.h */
+#include "services/signaling/http_server.h"
+
+#include "common/runtime/clock.h"
+#include "services/signaling/http_connection.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <libwebsockets.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define HEADER_BYTES_MAX 16384
+/* Connections taken from the kernel in one turn of the loop. */
+#define ACCEPTS_MAX 64
+/* Without descriptors the listening socket stays readable: look away for a while. */
+#define ACCEPT_PAUSE_US (100 * US_PER_MS)
+/* Descriptors beside connections and watches: logs, admin port, NNG's own. */
+#define DESCRIPTOR_RESERVE 128
+#define LISTENER           SIZE_MAX
+
+struct http_watch {
+    struct http_server *server;
+    struct lws *wsi; /* NULL: libwebsockets has closed it */
+    size_t tag;
+    bool is_used;
+    bool is_readable;
+};
+
+struct http_server {
+    struct http_server_config config;
+    struct http_server_counts counts;
+    struct lws_context *context;
+    struct lws_vhost *vhost;
+    lws_sorted_usec_list_t wake; /* bounds the sleep of http_server_wait */
+    bool is_closing;
+    int listen_fd;
+    uint64_t accept_again_us;
+    struct http_watch listener;
+
+    struct http_connection *connection; /* connections_max of them */
+    uint64_t exchange_next;
+    struct http_watch *watch; /* watches_max of them */
+
+    /* Connections that have an event, each once, in the order in which it came. */
+    uint32_t *queue;
+    size_t queue_first;
+    size_t queue_count;
+    size_t watch_next; /* where to look for the next readable watch */
+};
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static void queue_events(struct http_server *s, struct http_connection *c)
+{
+    if (c->is_queued || (c->state != HTTP_CONNECTION_READY && !c->has_end)) {
+        return;
+    }
+    c->is_queued = true;
+    s->queue[(s->queue_first + s->queue_count) % s->config.connections_max] =
+        (uint32_t)(c - s->connection);
+    s->queue_count++;
+}
+
+static bool take_from(struct http_server *s, struct http_connection *c, struct http_event *out)
+{
+    if (c->has_end) {
+        *out = (struct http_event){.kind = HTTP_EVENT_END,
+                                   .exchange = c->end_exchange,
+                                   .is_delivered = c->end_is_delivered};
+        c->has_end = false;
+        http_connection_settle(c);
+        queue_events(s, c); /* perhaps the next request came behind it */
+        return true;
+    }
+    if (c->state == HTTP_CONNECTION_READY) {
+        c->state = HTTP_CONNECTION_TAKEN;
+        /* The low half finds the connection, the high half tells its exchanges apart. */
+        c->exchange = s->exchange_next++ << 32 | (uint64_t)(c - s->connection);
+        *out = (struct http_event){
+            .kind = HTTP_EVENT_REQUEST, .exchange = c->exchange, .request = &c->request};
+        return true;
+    }
+    return false; /* the client left before anybody took its request */
+}
+
+static bool take_readable(struct http_server *s, struct http_event *out)
+{
+    for (; s->watch_next < s->config.watches_max; s->watch_next++) {
+        struct http_watch *watch = &s->watch[s->watch_next];
+        if (watch->is_readable) {
+            watch->is_readable = false;
+            *out = (struct http_event){.kind = HTTP_EVENT_READABLE, .tag = watch->tag};
+            return true;
+        }
+    }
+    return false;
+}
+
+bool http_server_take(struct http_server *s, struct http_event *out)
+{
+    while (s->queue_count > 0) {
+        struct http_connection *c = &s->connection[s->queue[s->queue_first]];
+        s->queue_first = (s->queue_first + 1) % s->config.connections_max;
+        s->queue_count--;
+        c->is_queued = false;
+        if (take_from(s, c, out)) {
+            return true;
+        }
+    }
+    return take_readable(s, out);
+}
+
+void http_server_answer(struct http_server *s, uint64_t exchange, const struct http_response *r)
+{
+    struct http_connection *c = &s->connection[exchange & UINT32_MAX];
+    if (c->state == HTTP_CONNECTION_TAKEN && c->exchange == exchange) {
+        http_connection_answer(c, r);
+    }
+}
+
+bool http_server_is_idle(const struct http_server *s)
+{
+    for (size_t i = 0; i < s->config.connections_max; i++) {
+        const enum http_connection_state state = s->connection[i].state;
+        if (state == HTTP_CONNECTION_READY || state == HTTP_CONNECTION_TAKEN ||
+            state == HTTP_CONNECTION_ANSWERING) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- accepting ------------------------------------------------------------------------------- */
+
+/* An IPv6 client has a whole /64 to call from. */
+static bool is_same_client(const struct net_addr *a, const struct net_addr *b)
+{
+    return memcmp(a->ip, b->ip, net_addr_is_ipv4(a) ? 16 : 8) == 0;
+}
+
+/* A free slot for a client, or NULL and the reason counted. */
+static struct http_connection *admit(struct http_server *s, const struct net_addr *peer)
+{
+    struct http_connection *found = NULL;
+    unsigned of_same_client = 0;
+    for (size_t i = 0; i < s->config.connections_max; i++) {
+        struct http_connection *c = &s->connection[i];
+        if (c->state == HTTP_CONNECTION_FREE) {
+            found = found == NULL ? c : found;
+        } else if (is_same_client(&c->peer, peer)) {
+            of_same_client++;
+        }
+    }
+    if (found == NULL) {
+        metric_add(&s->counts.refused_full_total, 1);
+    } else if (of_same_client >= s->config.connections_per_address_max) {
+        metric_add(&s->counts.refused_address_total, 1);
+        found = NULL;
+    }
+    return found;
+}
+
+static void accept_one(struct http_server *s, int fd, const struct sockaddr_storage *from)
+{
+    struct net_addr peer;
+    struct http_connection *c = net_addr_from_sockaddr(from, &peer) ? admit(s, &peer) : NULL;
+    if (c == NULL) {
+        (void)close(fd);
+        return;
+    }
+    const lws_adopt_desc_t adopt = {
+        .vh = s->vhost, .type = LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP, .fd.sockfd = fd, .opaque = c};
+    struct lws *wsi = lws_adopt_descriptor_vhost_via_info(&adopt); /* closes fd when it fails */
+    if (wsi == NULL) {
+        return;
+    }
+    http_connection_open(c, wsi, &peer);
+    metric_add(&s->counts.accepted_total, 1);
+    metric_set(&s->counts.connections, metric_get(&s->counts.connections) + 1);
+}
+
+static void accept_clients(struct http_server *s)
+{
+    for (int i = 0; i < ACCEPTS_MAX; i++) {
+        struct sockaddr_storage from = {0};
+        socklen_t from_len = sizeof(from);
+        const int fd = accept4(s->listen_fd, (struct sockaddr *)&from, &from_len,
+                               SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            accept_one(s, fd, &from);
+        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            s->accept_again_us = clock_now_us() + ACCEPT_PAUSE_US;
+            (void)lws_rx_flow_control(s->listener.wsi, 0);
+            return;
+        } else if (errno != EINTR && errno != ECONNABORTED) {
+            return;
+        }
+    }
+}
+
+/* --- libwebsockets --------------------------------------------------------------------------- */
+
+static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
+                   size_t len)
+{
+    (void)user;
+    struct http_connection *c = lws_get_opaque_user_data(wsi);
+    struct http_server *s = lws_context_user(lws_get_context(wsi));
+    if (c == NULL || c->wsi != wsi || s->is_closing) {
+        return 0;
+    }
+    int result = 0;
+    switch (reason) {
+    case LWS_CALLBACK_HTTP:
+        result = http_connection_on_header(c, clock_now_us());
+        break;
+    case LWS_CALLBACK_HTTP_BODY:
+        result = http_connection_on_body(c, bytes_view_of(in, len));
+        break;
+    case LWS_CALLBACK_HTTP_BODY_COMPLETION:
+        result = http_connection_on_body_end(c, clock_now_us());
+        break;
+    case LWS_CALLBACK_HTTP_WRITEABLE:
+        result = http_connection_on_writeable(c);
+        break;
+    case LWS_CALLBACK_TIMER:
+        result = http_connection_on_timer(c);
+        break;
+    case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+        result = -1; /* there is nothing to upgrade to */
+        break;
+    case LWS_CALLBACK_WSI_DESTROY:
+        http_connection_on_gone(c);
+        metric_set(&s->counts.connections, metric_get(&s->counts.connections) - 1);
+        break;
+    default:
+        break;
+    }
+    queue_events(s, c);
+    return result;
+}
+
+static int on_watch(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
+                    size_t len)
+{
+    (void)user;
+    (void)in;
+    (void)len;
+    struct http_watch *watch = lws_get_opaque_user_data(wsi);
+    if (watch == NULL || watch->wsi != wsi) {
+        return 0;
+    }
+    if (reason == LWS_CALLBACK_RAW_CLOSE_FILE) {
+        watch->wsi = NULL;
+    } else if (reason == LWS_CALLBACK_RAW_RX_FILE && watch->tag == LISTENER) {
+        accept_clients(watch->server);
+    } else if (reason == LWS_CALLBACK_RAW_RX_FILE) {
+        watch->is_readable = true;
+    }
+    return 0;
+}
+
+static const struct lws_protocols protocols[] = {
+    {.name = "http", .callback = on_http},
+    {.name = "watch", .callback = on_watch},
+    {.name = NULL},
+};
+
+static unsigned seconds_of(uint64_t us)
+{
+    return (unsigned)((us + US_PER_S - 1) / US_PER_S);
+}
+
+static bool open_library(struct http_server *s, struct fault *fault)
+{
+    lws_set_log_level(0, NULL); /* it would write a line for what any stranger does */
+    const struct lws_context_creation_info info = {
+        .port = CONTEXT_PORT_NO_LISTEN_SERVER,
+        .protocols = protocols,
+        .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS,
+        .gid = -1,
+        .uid = -1,
+        .user = s,
+        .fd_limit_per_thread = s->config.connections_max + s->config.watches_max + 8,
+        .max_http_header_data = HEADER_BYTES_MAX,
+        /* One for each connection: with fewer, strangers with half a header hold up the rest. */
+        .max_http_header_pool2 = s->config.connections_max + 1,
+        .timeout_secs = seconds_of(s->config.request_timeout_us),
+        .timeout_secs_ah_idle = seconds_of(s->config.header_timeout_us),
+        .keepalive_timeout = (int)seconds_of(s->config.idle_timeout_us),
+    };
+    s->context = lws_create_context(&info);
+    s->vhost = s->context != NULL ? lws_create_vhost(s->context, &info) : NULL;
+    return s->vhost != NULL || fault_set(fault, FAULT_LIBRARY, "libwebsockets does not start");
+}
+
+/* --- watches ----------------------------------------------------------------------------------- */
+
+static bool watch_open(struct http_server *s, struct http_watch *watch, int fd, size_t tag)
+{
+    const int copy = dup(fd); /* libwebsockets closes what it is given */
+    if (copy < 0) {
+        return false;
+    }
+    *watch = (struct http_watch){.server = s, .tag = tag, .is_used = true};
+    const lws_adopt_desc_t adopt = {.vh = s->vhost,
+                                    .type = LWS_ADOPT_RAW_FILE_DESC,
+                                    .fd.filefd = copy,
+                                    .vh_prot_name = "watch",
+                                    .opaque = watch};
+    watch->wsi = lws_adopt_descriptor_vhost_via_info(&adopt);
+    watch->is_used = watch->wsi != NULL;
+    return watch->is_used;
+}
+
+struct http_watch *http_server_watch(struct http_server *s, int fd, size_t tag)
+{
+    for (size_t i = 0; i < s->config.watches_max; i++) {
+        struct http_watch *watch = &s->watch[i];
+        if (!watch->is_used) {
+            return watch_open(s, watch, fd, tag) ? watch : NULL;
+        }
+    }
+    return NULL;
+}
+
+void http_server_unwatch(struct http_watch *watch)
+{
+    if (watch == NULL) {
+        return;
+    }
+    struct lws *wsi = watch->wsi;
+    *watch = (struct http_watch){.server = watch->server};
+    if (wsi != NULL) {
+        lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_SYNC);
+    }
+}
+
+/* --- life ---------------------------------------------------------------------------------------- */
+
+static bool check_descriptors(const struct http_server_config *config, struct fault *fault)
+{
+    struct rlimit limit;
+    const unsigned need = config->connections_max + DESCRIPTOR_RESERVE;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < need) {
+        return fault_set(fault, FAULT_LIMIT,
+                         "http: %u connections need %u descriptors, the limit is %llu",
+                         config->connections_max, need, (unsigned long long)limit.rlim_cur);
+    }
+    return true;
+}
+
+static bool open_listener(struct http_server *s, struct fault *fault)
+{
+    char text[NET_ADDR_TEXT_CAP];
+    (void)net_addr_format(&s->config.listen, text, sizeof(text));
+    struct sockaddr_storage address;
+    const socklen_t len = net_addr_to_sockaddr(&s->config.listen, &address);
+    const int on = 1;
+    s->listen_fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (s->listen_fd < 0 ||
+        setsockopt(s->listen_fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+        bind(s->listen_fd, (const struct sockaddr *)&address, len) != 0 ||
+        listen(s->listen_fd, SOMAXCONN) != 0) {
+        return fault_set(fault, FAULT_SYSTEM, "listen http %s: %s", text, strerror(errno));
+    }
+    return watch_open(s, &s->listener, s->listen_fd, LISTENER) ||
+           fault_set(fault, FAULT_LIBRARY, "listen http %s: libwebsockets refuses", text);
+}
+
+static bool allocate(struct http_server *s, struct fault *fault)
+{
+    s->connection = calloc(s->config.connections_max, sizeof(*s->connection));
+    s->queue = calloc(s->config.connections_max, sizeof(*s->queue));
+    s->watch = calloc(s->config.watches_max, sizeof(*s->watch));
+    if (s->connection == NULL || s->queue == NULL || s->watch == NULL) {
+        return fault_set(fault, FAULT_SYSTEM, "http: out of memory");
+    }
+    for (size_t i = 0; i < s->config.connections_max; i++) {
+        s->connection[i].config = &s->config;
+        s->connection[i].counts = &s->counts;
+    }
+    return true;
+}
+
+struct http_server *http_server_create(const struct http_server_config *config, struct fault *fault)
+{
+    struct http_server *s = calloc(1, sizeof(*s));
+    if (s == NULL) {
+        (void)fault_set(fault, FAULT_SYSTEM, "http: out of memory");
+        return NULL;
+    }
+    s->config = *config;
+    s->listen_fd = -1;
+    s->exchange_next = 1;
+    if (!check_descriptors(config, fault) || !allocate(s, fault) || !open_library(s, fault) ||
+        !open_listener(s, fault)) {
+        http_server_destroy(s);
+        return NULL;
+    }
+    return s;
+}
+
+void http_server_destroy(struct http_server *s)
+{
+    if (s == NULL) {
+        return;
+    }
+    s->is_closing = true;
+    if (s->context != NULL) {
+        lws_context_destroy(s->context);
+    }
+    if (s->listen_fd >= 0) {
+        (void)close(s->listen_fd);
+    }
+    for (size_t i = 0; s->connection != NULL && i < s->config.connections_max; i++) {
+        free(s->connection[i].body);
+    }
+    free(s->connection);
+    free(s->queue);
+    free(s->watch);
+    free(s);
+}
+
+const struct http_server_counts *http_server_counts(const struct http_server *s)
+{
+    return &s->counts;
+}
+
+/* --- the loop -------------------------------------------------------------------------------------- */
+
+/* A timer that comes due before libwebsockets has begun to sleep bounds that sleep no more. */
+static void on_wake(lws_sorted_usec_list_t *wake)
+{
+    lws_cancel_service(lws_container_of(wake, struct http_server, wake)->context);
+}
+
+void http_server_wait(struct http_server *s, uint64_t until_us)
+{
+    const uint64_t now_us = clock_now_us();
+    if (s->accept_again_us != 0 && now_us >= s->accept_again_us) {
+        s->accept_again_us = 0;
+        (void)lws_rx_flow_control(s->listener.wsi, 1);
+    }
+    if (s->accept_again_us != 0) {
+        until_us = time_earlier(until_us, s->accept_again_us);
+    }
+    if (s->queue_count > 0 || until_us <= now_us) {
+        (void)lws_service(s->context, -1); /* looks, and does not sleep */
+    } else {
+        lws_sul_schedule(s->context, 0, &s->wake, on_wake, (lws_usec_t)(until_us - now_us));
+        (void)lws_service(s->context, 0);
+    }
+    s->watch_next = 0;
+}

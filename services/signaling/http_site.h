@@ -1,0 +1,34 @@
+/*
+ * http_site.h - the whole tree of URLs: who answers what
+ *
+ * Takes:   each request, in any order of exchanges.
+ * Gives:   calls go to calls_api; all else (page, probes, CORS preflights, errors) is answered at
+ *          once.
+ * Source:  docs/client-contract.md, sections 2 and 9.
+ */
+#ifndef EARSHOT_HTTP_SITE_H
+#define EARSHOT_HTTP_SITE_H
+
+#include "services/signaling/calls_api.h"
+#include "services/signaling/web_files.h"
+
+/* What /readyz tells; the same values as on the admin port. */
+struct http_site_condition {
+    const char *name;
+    const metric_value *holds;
+};
+
+#define HTTP_SITE_CONDITIONS_MAX 4
+
+struct http_site {
+    struct http_server *server;
+    struct calls_api *calls;
+    const struct web_files *files; /* NULL: no page */
+    struct http_site_condition condition[HTTP_SITE_CONDITIONS_MAX];
+    size_t condition_count;
+};
+
+void http_site_request(const struct http_site *site, uint64_t exchange,
+                       const struct http_request *request, uint64_t now_us);
+
+#endif

@@ -1,0 +1,119 @@
+/* signaling_metrics.c - see signaling_metrics.h */
+#include "services/signaling/signaling_metrics.h"
+
+#include <stdio.h>
+
+static void sample(struct metrics_text *t, const char *label, const char *name,
+                   const metric_value *value)
+{
+    char labels[64];
+    (void)snprintf(labels, sizeof(labels), "%s=\"%s\"", label, name);
+    metrics_sample_u64(t, labels, metric_get(value));
+}
+
+static void print_calls(struct metrics_text *t, const struct calls_counts *calls)
+{
+    static const char *const outcome[CALLS_OUTCOME_COUNT] = {
+        [CALLS_ANSWERED] = "answered",
+        [CALLS_BAD_REQUEST] = "bad_request",
+        [CALLS_INVALID_OFFER] = "invalid_offer",
+        [CALLS_TOO_LARGE] = "too_large",
+        [CALLS_NO_COMMON_CODEC] = "no_common_codec",
+        [CALLS_SERVER_OVERLOADED] = "server_overloaded",
+        [CALLS_BACKEND_UNAVAILABLE] = "backend_unavailable",
+        [CALLS_INTERNAL] = "internal",
+        [CALLS_CLIENT_GONE] = "client_gone",
+    };
+    static const char *const hangup[CALLS_HANGUP_COUNT] = {
+        [CALLS_ENDED] = "ended",
+        [CALLS_NOT_FOUND] = "not_found",
+        [CALLS_NO_ANSWER] = "no_answer",
+    };
+    metrics_family(t, "earshot_signaling_offers_total", METRIC_COUNTER,
+                   "Offers by what became of them.");
+    for (size_t i = 0; i < CALLS_OUTCOME_COUNT; i++) {
+        sample(t, "outcome", outcome[i], &calls->offers_total[i]);
+    }
+    metrics_family(t, "earshot_signaling_hangups_total", METRIC_COUNTER,
+                   "Hang-ups over HTTP by what became of them.");
+    for (size_t i = 0; i < CALLS_HANGUP_COUNT; i++) {
+        sample(t, "outcome", hangup[i], &calls->hangups_total[i]);
+    }
+    metrics_family(t, "earshot_signaling_orphans_total", METRIC_COUNTER,
+                   "Sessions ended because their client had gone before the answer.");
+    metrics_sample_u64(t, NULL, metric_get(&calls->orphans_total));
+    metrics_family(t, "earshot_signaling_placement_seconds", METRIC_HISTOGRAM,
+                   "From a whole offer to the answer of a transceiver.");
+    metrics_histogram(t, NULL, &calls->placement);
+}
+
+static void print_plane(struct metrics_text *t, const struct control_plane_counts *plane)
+{
+    static const char *const news[FLEET_NEWS_COUNT] = {
+        [FLEET_ADDED] = "added",       [FLEET_UPDATED] = "updated",
+        [FLEET_STALE] = "stale",       [FLEET_FOREIGN] = "foreign",
+        [FLEET_IMPOSTOR] = "impostor", [FLEET_IMPOSTOR_OUT] = "impostor_out",
+        [FLEET_FULL] = "full",
+    };
+    metrics_family(t, "earshot_signaling_transceivers_known", METRIC_GAUGE,
+                   "Transceivers by state; silent: not heard for two seconds.");
+    for (size_t i = 0; i < CONTROL_PLANE_STATE_COUNT; i++) {
+        sample(t, "state",
+               i == CONTROL_PLANE_SILENT ? "silent" : control_state_name((enum control_state)i),
+               &plane->transceivers[i]);
+    }
+    metrics_family(t, "earshot_signaling_announcements_total", METRIC_COUNTER,
+                   "Announcements of transceivers by what they told.");
+    for (size_t i = 0; i < FLEET_NEWS_COUNT; i++) {
+        sample(t, "news", news[i], &plane->announcements_total[i]);
+    }
+    sample(t, "news", "malformed", &plane->malformed_total);
+    metrics_family(t, "earshot_signaling_transceivers_unreachable_total", METRIC_COUNTER,
+                   "Transceivers whose control URL could not be used.");
+    metrics_sample_u64(t, NULL, metric_get(&plane->unreachable_total));
+}
+
+static void print_http(struct metrics_text *t, const struct http_server_counts *http)
+{
+    metrics_family(t, "earshot_signaling_http_connections", METRIC_GAUGE, "HTTP connections.");
+    metrics_sample_u64(t, NULL, metric_get(&http->connections));
+    metrics_family(t, "earshot_signaling_http_connections_total", METRIC_COUNTER,
+                   "HTTP connections by what became of them at first.");
+    sample(t, "outcome", "accepted", &http->accepted_total);
+    sample(t, "outcome", "refused_full", &http->refused_full_total);
+    sample(t, "outcome", "refused_address", &http->refused_address_total);
+    metrics_family(t, "earshot_signaling_http_timeouts_total", METRIC_COUNTER,
+                   "HTTP connections closed because a request took too long.");
+    metrics_sample_u64(t, NULL, metric_get(&http->timed_out_total));
+    metrics_family(t, "earshot_signaling_http_requests_total", METRIC_COUNTER,
+                   "HTTP requests by how they were framed.");
+    sample(t, "framing", "whole", &http->requests_total);
+    sample(t, "framing", "malformed", &http->malformed_total);
+}
+
+static void print_keys(struct metrics_text *t, const struct calls_counts *calls)
+{
+    const uint64_t ids = metric_get(&calls->key_ids);
+    const uint64_t active = metric_get(&calls->key_id_active);
+    metrics_family(t, "earshot_key_ring_key_info", METRIC_GAUGE, "Keys that are loaded.");
+    for (unsigned id = 0; id < KEY_RING_IDS; id++) {
+        if ((ids >> id & 1) != 0) {
+            char labels[80];
+            (void)snprintf(labels, sizeof(labels),
+                           "ring=\"signaling\",key_id=\"%02u\",active=\"%d\"", id, id == active);
+            metrics_sample_u64(t, labels, 1);
+        }
+    }
+}
+
+void signaling_metrics_print(struct metrics_text *t, void *context)
+{
+    const struct signaling_metrics *m = context;
+    print_calls(t, m->calls);
+    print_plane(t, m->plane);
+    print_http(t, m->http);
+    print_keys(t, m->calls);
+    metrics_family(t, "earshot_loop_lag_seconds", METRIC_GAUGE,
+                   "The longest turn of a loop lately.");
+    metrics_sample(t, "worker=\"http\"", (double)metric_get(&m->loop_lag_us) / (double)US_PER_S);
+}

@@ -1,0 +1,19 @@
+/*
+ * signaling_metrics.h - what signaling shows on /metrics
+ */
+#ifndef EARSHOT_SIGNALING_METRICS_H
+#define EARSHOT_SIGNALING_METRICS_H
+
+#include "services/signaling/calls_api.h"
+
+struct signaling_metrics {
+    const struct http_server_counts *http;
+    const struct control_plane_counts *plane;
+    const struct calls_counts *calls;
+    metric_value loop_lag_us; /* the longest turn of the loop lately */
+};
+
+/* A metrics_source; context is a struct signaling_metrics. */
+void signaling_metrics_print(struct metrics_text *t, void *context);
+
+#endif
