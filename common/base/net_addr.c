@@ -21,34 +21,49 @@ bool net_addr_is_unspecified(const struct net_addr *a)
     return net_addr_is_ipv4(a) ? memcmp(a->ip + 12, zero, 4) == 0 : memcmp(a->ip, zero, 16) == 0;
 }
 
-static bool is_inside(const struct net_addr *a, const char *block_text)
-{
-    struct net_block block;
-    return net_block_parse(block_text, &block) && net_block_contains(&block, a);
-}
+/* An IPv4 block lies behind ::ffff:, so its prefix is 96 bits longer. */
+static const struct net_block loopback_block[] = {
+    {.ip = {[10] = 0xff, 0xff, 127}, .prefix_bits = 96 + 8},
+    {.ip = {[15] = 1}, .prefix_bits = 128},
+};
+static const struct net_block multicast_block[] = {
+    {.ip = {[10] = 0xff, 0xff, 224}, .prefix_bits = 96 + 4},
+    {.ip = {0xff}, .prefix_bits = 8},
+    {.ip = {[10] = 0xff, 0xff, 255, 255, 255, 255}, .prefix_bits = 96 + 32},
+};
+static const struct net_block private_block[] = {
+    {.ip = {[10] = 0xff, 0xff, 10}, .prefix_bits = 96 + 8},
+    {.ip = {[10] = 0xff, 0xff, 172, 16}, .prefix_bits = 96 + 12},
+    {.ip = {[10] = 0xff, 0xff, 192, 168}, .prefix_bits = 96 + 16},
+    {.ip = {[10] = 0xff, 0xff, 169, 254}, .prefix_bits = 96 + 16},
+    {.ip = {[10] = 0xff, 0xff, 100, 64}, .prefix_bits = 96 + 10},
+    {.ip = {0xfc}, .prefix_bits = 7},
+    {.ip = {0xfe, 0x80}, .prefix_bits = 10},
+};
 
-bool net_addr_is_loopback(const struct net_addr *a)
+static bool is_inside_one_of(const struct net_block *block, size_t count, const struct net_addr *a)
 {
-    return is_inside(a, "127.0.0.0/8") || is_inside(a, "::1/128");
-}
-
-bool net_addr_is_multicast(const struct net_addr *a)
-{
-    return is_inside(a, "224.0.0.0/4") || is_inside(a, "ff00::/8") ||
-           is_inside(a, "255.255.255.255/32");
-}
-
-bool net_addr_is_private(const struct net_addr *a)
-{
-    static const char *const block[] = {"10.0.0.0/8",     "172.16.0.0/12", "192.168.0.0/16",
-                                        "169.254.0.0/16", "100.64.0.0/10", "fc00::/7",
-                                        "fe80::/10"};
-    for (size_t i = 0; i < COUNT_OF(block); i++) {
-        if (is_inside(a, block[i])) {
+    for (size_t i = 0; i < count; i++) {
+        if (net_block_contains(&block[i], a)) {
             return true;
         }
     }
     return false;
+}
+
+bool net_addr_is_loopback(const struct net_addr *a)
+{
+    return is_inside_one_of(loopback_block, COUNT_OF(loopback_block), a);
+}
+
+bool net_addr_is_multicast(const struct net_addr *a)
+{
+    return is_inside_one_of(multicast_block, COUNT_OF(multicast_block), a);
+}
+
+bool net_addr_is_private(const struct net_addr *a)
+{
+    return is_inside_one_of(private_block, COUNT_OF(private_block), a);
 }
 
 static void set_ipv4(struct net_addr *out, const void *four_bytes)
