@@ -15,6 +15,11 @@ PURE = (
     "services/relay/flow_table.",
     "services/relay/flow_hash.",
     "services/relay/route_table.",
+    "services/relay/session_tally.",
+    "services/relay/source_budget.",
+    "services/transceiver/port/backend_stream.",
+    "services/transceiver/port/call_setup.",
+    "services/transceiver/port/relay_leg.",
     "services/inference-stub/dialogue.",
     "services/inference-stub/voice_activity.",
 )
