@@ -1,23 +1,12 @@
 /* control_message.c - see control_message.h */
 #include "common/control/control_message.h"
 
-#include "common/control/control_arena.h"
 #include "placement.pb-c.h"
 #include "session.pb-c.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
-/* Some four times the largest message that we send ourselves. */
-#define ARENA_BYTES (1024 * 1024)
-
-struct control_decoder {
-    struct control_arena *arena;
-    ProtobufCAllocator allocator;
-    bool failed; /* a field of the current message is out of its bounds */
-};
-
-/* --- names ---------------------------------------------------------------------------------- */
+/* --- names ----------------------------------------------------------------------------------- */
 
 const char *control_refusal_name(enum control_refusal refusal)
 {
@@ -48,120 +37,20 @@ const char *control_state_name(enum control_state state)
     return name[state];
 }
 
-/* --- the decoder and its fields ----------------------------------------------------------------
- */
-
-static void *allocate(void *arena, size_t bytes)
-{
-    return control_arena_take(arena, bytes);
-}
-
-static void release(void *arena, void *piece)
-{
-    (void)arena; /* the next reset takes all pieces back at once */
-    (void)piece;
-}
-
-struct control_decoder *control_decoder_create(void)
-{
-    struct control_decoder *d = calloc(1, sizeof(*d));
-    if (d == NULL) {
-        return NULL;
-    }
-    d->arena = control_arena_create(ARENA_BYTES);
-    if (d->arena == NULL) {
-        free(d);
-        return NULL;
-    }
-    d->allocator = (ProtobufCAllocator){allocate, release, d->arena};
-    return d;
-}
-
-void control_decoder_destroy(struct control_decoder *d)
-{
-    if (d != NULL) {
-        control_arena_destroy(d->arena);
-        free(d);
-    }
-}
-
-/* The message as protobuf-c sees it, in the arena; NULL when it is malformed or too large. */
+/* NULL when the message is malformed or too large. */
 static void *unpack(struct control_decoder *d, const ProtobufCMessageDescriptor *type,
                     struct bytes_view message)
 {
-    control_arena_reset(d->arena);
-    d->failed = false;
-    if (message.len > CONTROL_MESSAGE_BYTES_MAX) {
-        return NULL;
-    }
-    return protobuf_c_message_unpack(type, &d->allocator, message.len, message.data);
+    return message.len > CONTROL_MESSAGE_BYTES_MAX ? NULL
+                                                   : control_decoder_unpack(d, type, message);
 }
 
-/* The length of a string field. protobuf-c ends a C string at the first NUL and says nothing, so
- * the piece it was given for the field tells whether there was one. */
-static size_t text_len(struct control_decoder *d, const char *text, size_t len_max)
+static struct bytes_view view_of(ProtobufCBinaryData data)
 {
-    const size_t piece_bytes = control_arena_piece_bytes(d->arena, text);
-    const size_t len = piece_bytes > 0 ? piece_bytes - 1 : 0; /* none: an absent field, "" */
-    if (len > len_max || memchr(text, '\0', len) != NULL) {
-        d->failed = true;
-        return 0;
-    }
-    return len;
-}
-
-static struct bytes_view text_view(struct control_decoder *d, const char *text)
-{
-    return bytes_view_of(text, text_len(d, text, CONTROL_TEXT_CHARS_MAX));
-}
-
-static void copy_text(struct control_decoder *d, const char *text, char *out, size_t out_cap)
-{
-    const size_t len = text_len(d, text, out_cap - 1);
-    memcpy(out, text, len);
-    out[len] = '\0';
-}
-
-static void copy_addr(struct control_decoder *d, const char *text, struct net_addr *out)
-{
-    char copy[NET_ADDR_TEXT_CAP];
-    copy_text(d, text, copy, sizeof(copy));
-    if (!net_addr_parse(copy, out)) {
-        d->failed = true;
-    }
-}
-
-static struct bytes_view data_view(struct control_decoder *d, ProtobufCBinaryData data,
-                                   size_t len_max)
-{
-    if (data.len > len_max) {
-        d->failed = true;
-        return (struct bytes_view){0};
-    }
     return bytes_view_of(data.data, data.len);
 }
 
-static void copy_data(struct control_decoder *d, ProtobufCBinaryData data, uint8_t *out,
-                      size_t out_len)
-{
-    if (data.len != out_len) {
-        d->failed = true;
-        return;
-    }
-    memcpy(out, data.data, out_len);
-}
-
-static uint32_t number(struct control_decoder *d, uint32_t value, uint32_t max)
-{
-    if (value > max) {
-        d->failed = true;
-        return 0;
-    }
-    return value;
-}
-
-/* --- announcements ------------------------------------------------------------------------------
- */
+/* --- announcements --------------------------------------------------------------------------- */
 
 static_assert((int)CONTROL_STATE_READY == EARSHOT__PLACEMENT__STATE__READY &&
                   (int)CONTROL_STATE_FULL == EARSHOT__PLACEMENT__STATE__FULL &&
@@ -178,10 +67,12 @@ static enum control_state state_from_wire(Earshot__Placement__State wire)
 static void copy_key_ids(struct control_decoder *d, const Earshot__Placement__Announcement *in,
                          struct control_announcement *out)
 {
-    out->key_id_active = (uint8_t)number(d, in->key_id_active, CONTROL_KEY_IDS_MAX - 1);
-    out->key_id_count = number(d, (uint32_t)in->n_key_ids, CONTROL_KEY_IDS_MAX);
+    out->key_id_active =
+        (uint8_t)control_decoder_number(d, in->key_id_active, CONTROL_KEY_IDS_MAX - 1);
+    out->key_id_count = control_decoder_number(d, (uint32_t)in->n_key_ids, CONTROL_KEY_IDS_MAX);
     for (size_t i = 0; i < out->key_id_count; i++) {
-        out->key_ids[i] = (uint8_t)number(d, in->key_ids[i], CONTROL_KEY_IDS_MAX - 1);
+        out->key_ids[i] =
+            (uint8_t)control_decoder_number(d, in->key_ids[i], CONTROL_KEY_IDS_MAX - 1);
     }
 }
 
@@ -196,7 +87,7 @@ bool control_decode_announcement(struct control_decoder *d, struct bytes_view me
     }
     const Earshot__Placement__Announcement *in = envelope->announcement;
     *out = (struct control_announcement){
-        .cluster_id = (uint16_t)number(d, in->cluster_id, UINT16_MAX),
+        .cluster_id = (uint16_t)control_decoder_number(d, in->cluster_id, UINT16_MAX),
         .instance_id = in->instance_id,
         .capacity = in->capacity,
         .sessions_active = in->sessions_active,
@@ -209,25 +100,24 @@ bool control_decode_announcement(struct control_decoder *d, struct bytes_view me
         .start_time_unix_us = in->start_time_unix_us,
         .sequence = in->sequence,
     };
-    copy_text(d, in->name, out->name, sizeof(out->name));
-    copy_addr(d, in->media_address, &out->media_address);
-    copy_text(d, in->control_url, out->control_url, sizeof(out->control_url));
-    copy_text(d, in->events_url, out->events_url, sizeof(out->events_url));
-    copy_text(d, in->admin_url, out->admin_url, sizeof(out->admin_url));
-    copy_text(d, in->version, out->version, sizeof(out->version));
+    control_decoder_copy_text(d, in->name, out->name, sizeof(out->name));
+    control_decoder_copy_addr(d, in->media_address, &out->media_address);
+    control_decoder_copy_text(d, in->control_url, out->control_url, sizeof(out->control_url));
+    control_decoder_copy_text(d, in->events_url, out->events_url, sizeof(out->events_url));
+    control_decoder_copy_text(d, in->admin_url, out->admin_url, sizeof(out->admin_url));
+    control_decoder_copy_text(d, in->version, out->version, sizeof(out->version));
     copy_key_ids(d, in, out);
-    return !d->failed;
+    return !control_decoder_has_failed(d);
 }
 
-/* --- requests ------------------------------------------------------------------------------------
- */
+/* --- requests -------------------------------------------------------------------------------- */
 
 static void copy_ingress(struct control_decoder *d, const Earshot__Session__CreateSession *in,
                          struct control_create_session *out)
 {
-    out->ingress_count = number(d, (uint32_t)in->n_ingress, CONTROL_INGRESS_MAX);
+    out->ingress_count = control_decoder_number(d, (uint32_t)in->n_ingress, CONTROL_INGRESS_MAX);
     for (size_t i = 0; i < out->ingress_count; i++) {
-        copy_addr(d, in->ingress[i]->address, &out->ingress[i].address);
+        control_decoder_copy_addr(d, in->ingress[i]->address, &out->ingress[i].address);
         out->ingress[i].is_tcp = in->ingress[i]->tcp;
     }
 }
@@ -236,27 +126,28 @@ static void read_create_session(struct control_decoder *d,
                                 const Earshot__Session__CreateSession *in,
                                 struct control_create_session *out)
 {
-    copy_text(d, in->call_id, out->call_id, sizeof(out->call_id));
-    out->offer_sdp = data_view(d, in->offer_sdp, CONTROL_OFFER_BYTES_MAX);
+    control_decoder_copy_text(d, in->call_id, out->call_id, sizeof(out->call_id));
+    out->offer_sdp = control_decoder_data(d, view_of(in->offer_sdp), CONTROL_OFFER_BYTES_MAX);
     copy_ingress(d, in, out);
     out->duration_s_max = in->duration_s_max;
-    out->backend_name = text_view(d, in->backend_name);
-    out->session_json = data_view(d, in->session_json, CONTROL_SESSION_BYTES_MAX);
-    out->client_agent = text_view(d, in->client_agent);
-    out->client_language = text_view(d, in->client_language);
-    out->client_place = text_view(d, in->client_place);
-    copy_data(d, in->tenant, out->tenant, sizeof(out->tenant));
-    out->placement_reason = text_view(d, in->placement_reason);
-    out->trace_id = text_view(d, in->trace_id);
+    out->backend_name = control_decoder_text(d, in->backend_name, CONTROL_TEXT_CHARS_MAX);
+    out->session_json =
+        control_decoder_data(d, view_of(in->session_json), CONTROL_SESSION_BYTES_MAX);
+    out->client_agent = control_decoder_text(d, in->client_agent, CONTROL_TEXT_CHARS_MAX);
+    out->client_language = control_decoder_text(d, in->client_language, CONTROL_TEXT_CHARS_MAX);
+    out->client_place = control_decoder_text(d, in->client_place, CONTROL_TEXT_CHARS_MAX);
+    control_decoder_copy_data(d, view_of(in->tenant), out->tenant, sizeof(out->tenant));
+    out->placement_reason = control_decoder_text(d, in->placement_reason, CONTROL_TEXT_CHARS_MAX);
+    out->trace_id = control_decoder_text(d, in->trace_id, CONTROL_TEXT_CHARS_MAX);
 }
 
 static void read_end_session(struct control_decoder *d, const Earshot__Session__EndSession *in,
                              struct control_end_session *out)
 {
-    copy_text(d, in->call_id, out->call_id, sizeof(out->call_id));
-    copy_data(d, in->tenant, out->tenant, sizeof(out->tenant));
+    control_decoder_copy_text(d, in->call_id, out->call_id, sizeof(out->call_id));
+    control_decoder_copy_data(d, view_of(in->tenant), out->tenant, sizeof(out->tenant));
     out->is_operator = in->is_operator;
-    out->reason = text_view(d, in->reason);
+    out->reason = control_decoder_text(d, in->reason, CONTROL_TEXT_CHARS_MAX);
 }
 
 bool control_decode_request(struct control_decoder *d, struct bytes_view message,
@@ -268,7 +159,7 @@ bool control_decode_request(struct control_decoder *d, struct bytes_view message
         return false;
     }
     *out = (struct control_request){0};
-    copy_data(d, in->request_id, out->request_id, sizeof(out->request_id));
+    control_decoder_copy_data(d, view_of(in->request_id), out->request_id, sizeof(out->request_id));
     switch ((int)in->body_case) {
     case EARSHOT__SESSION__REQUEST__BODY_CREATE_SESSION:
         out->kind = CONTROL_CREATE_SESSION;
@@ -282,11 +173,10 @@ bool control_decode_request(struct control_decoder *d, struct bytes_view message
         out->kind = CONTROL_REQUEST_UNKNOWN;
         break;
     }
-    return !d->failed;
+    return !control_decoder_has_failed(d);
 }
 
-/* --- replies -------------------------------------------------------------------------------------
- */
+/* --- replies --------------------------------------------------------------------------------- */
 
 static_assert((int)CONTROL_BAD_OFFER == EARSHOT__SESSION__REFUSAL_CODE__BAD_OFFER &&
                   (int)CONTROL_TOO_LARGE == EARSHOT__SESSION__REFUSAL_CODE__TOO_LARGE &&
@@ -318,18 +208,19 @@ bool control_decode_reply(struct control_decoder *d, struct bytes_view message,
         return false;
     }
     *out = (struct control_reply){0};
-    copy_data(d, in->request_id, out->request_id, sizeof(out->request_id));
+    control_decoder_copy_data(d, view_of(in->request_id), out->request_id, sizeof(out->request_id));
     switch ((int)in->body_case) {
     case EARSHOT__SESSION__REPLY__BODY_REFUSAL:
         out->refusal = refusal_from_wire(in->refusal->code);
-        out->message = text_view(d, in->refusal->message);
+        out->message = control_decoder_text(d, in->refusal->message, CONTROL_TEXT_CHARS_MAX);
         out->retry_after_ms = in->refusal->retry_after_ms;
         break;
     case EARSHOT__SESSION__REPLY__BODY_CREATE_SESSION:
         out->kind = CONTROL_CREATE_SESSION;
         out->instance_id = in->create_session->instance_id;
         out->session_id = in->create_session->session_id;
-        out->answer_sdp = data_view(d, in->create_session->answer_sdp, CONTROL_OFFER_BYTES_MAX);
+        out->answer_sdp = control_decoder_data(d, view_of(in->create_session->answer_sdp),
+                                               CONTROL_OFFER_BYTES_MAX);
         break;
     case EARSHOT__SESSION__REPLY__BODY_END_SESSION:
         out->kind = CONTROL_END_SESSION;
@@ -337,11 +228,10 @@ bool control_decode_reply(struct control_decoder *d, struct bytes_view message,
     default:
         return false;
     }
-    return !d->failed;
+    return !control_decoder_has_failed(d);
 }
 
-/* --- encoding ------------------------------------------------------------------------------------
- */
+/* --- encoding -------------------------------------------------------------------------------- */
 
 /* The views of a message as the C strings that protobuf-c wants. */
 struct text_pool {

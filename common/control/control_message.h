@@ -1,12 +1,10 @@
 /*
  * control_message.h - the messages between services, as plain structs
  *
- * The only door to protobuf-c: no generated type leaves control_message.c.
+ * No generated type leaves control_message.c, and none of protobuf-c this room.
  * Takes:   one NNG message of at most CONTROL_MESSAGE_BYTES_MAX.
  * Gives:   a struct whose views point into the decoder's own arena, valid until the decoder's next
  *          decode or its destruction.
- * Owns:    the decoder owns an arena of 1 MB; a message that needs more is refused
- *          (protobuf-c keeps unknown fields, which amplifies 28 times).
  * Fails:   decode returns false: malformed, too large, unknown body, a string with NUL or of a
  *          length above its field's limit, a request id that is not 16 bytes. Unknown enum values
  *          become *_UNKNOWN.
@@ -15,7 +13,7 @@
 #define EARSHOT_CONTROL_MESSAGE_H
 
 #include "common/base/net_addr.h"
-#include "common/base/status.h"
+#include "common/control/control_decoder.h"
 
 #define CONTROL_MESSAGE_BYTES_MAX 393216
 #define CONTROL_REQUEST_ID_BYTES  16
@@ -132,11 +130,6 @@ struct control_reply {
 /* "bad_offer", "full": the words of the design and of logs. */
 const char *control_refusal_name(enum control_refusal refusal);
 const char *control_state_name(enum control_state state);
-
-struct control_decoder;
-
-struct control_decoder *control_decoder_create(void);
-void control_decoder_destroy(struct control_decoder *d);
 
 /* A PUB message holds an Envelope; a body that is no announcement gives false too. */
 MUST_USE bool control_decode_announcement(struct control_decoder *d, struct bytes_view message,

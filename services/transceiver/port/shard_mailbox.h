@@ -8,6 +8,7 @@
 #ifndef EARSHOT_SHARD_MAILBOX_H
 #define EARSHOT_SHARD_MAILBOX_H
 
+#include "common/base/status.h"
 #include "common/control/control_message.h"
 
 struct key_ring;
