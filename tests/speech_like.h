@@ -21,8 +21,8 @@ static inline void speech_like_noise(struct random_generator *g, double level_db
     }
 }
 
-/* A voice: 150 Hz and its harmonics under syllables of 250 ms, over a room of -65 dBov. The level is
- * that of the loud part of a syllable. first = samples of this burst that went before. */
+/* A voice: 150 Hz and its harmonics under syllables of 250 ms, over a room of -65 dBov. The level
+ * is that of the loud part of a syllable. first = samples of this burst that went before. */
 static inline void speech_like_voice(struct random_generator *g, double level_dbov,
                                      uint32_t rate_hz, size_t first, int16_t *out, size_t count)
 {

@@ -16,7 +16,7 @@
 
 #define FLEET_INSTANCES_MAX 1024
 #define FLEET_LEASE_US      (2 * US_PER_S)
-#define FLEET_MEMORY_US     (60 * US_PER_S) /* its calls may outlive a silence of the control plane */
+#define FLEET_MEMORY_US     (60 * US_PER_S) /* its calls may outlive the control plane */
 
 enum fleet_news {
     FLEET_ADDED,

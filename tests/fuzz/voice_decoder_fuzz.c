@@ -1,4 +1,4 @@
-/* voice_decoder_fuzz.c - any run of payloads, losses and resets stays within the room for samples */
+/* voice_decoder_fuzz.c - payloads, losses and resets in any order stay within the room */
 #include "services/transceiver/core/media/voice_decoder.h"
 
 #include <stdlib.h>

@@ -334,7 +334,7 @@ static void after_a_loss_the_tone_is_where_it_was(void **state)
         send_tone(24000, 500, 0, 0);
         size_t copies = 0;
         for (size_t n = 0; n < 500; n++) {
-            /* In each second's first 10 frames: single losses, then one longer than is concealed. */
+            /* In each second's first 10 frames: single losses, then one too long to conceal. */
             const size_t in_second = n % 50;
             const bool is_lost = n >= 50 && (in_second == 1 || (in_second >= 3 && in_second < 10));
             if (!is_lost) {

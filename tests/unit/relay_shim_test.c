@@ -1,4 +1,4 @@
-/* relay_shim_test.c - a shim is taken only whole, of our version, and with the tag of a known key */
+/* relay_shim_test.c - a shim is taken whole, of our version and with a known key's tag, or not */
 #include "tests/testing.h"
 
 #include "common/routing/relay_shim.h"

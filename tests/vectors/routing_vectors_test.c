@@ -1,4 +1,4 @@
-/* routing_vectors_test.c - the golden vectors of docs/wire-formats.md: keys, token, shim, call id */
+/* routing_vectors_test.c - golden vectors of docs/wire-formats.md: keys, token, shim, call id */
 #include "tests/testing.h"
 
 #include "common/crypto/aes_block.h"

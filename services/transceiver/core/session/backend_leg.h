@@ -29,7 +29,7 @@ enum backend_leg_event {
     BACKEND_LEG_GOT_REJECT,
     BACKEND_LEG_GOT_END,         /* answered */
     BACKEND_LEG_GOT_END_DRAINED, /* call backend_leg_answer_end when the queue has played */
-    BACKEND_LEG_GOT_NONSENSE /* a payload that is wrong: the session can not go on */
+    BACKEND_LEG_GOT_NONSENSE     /* a payload that is wrong: the session can not go on */
 };
 
 struct backend_leg {
