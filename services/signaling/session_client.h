@@ -14,6 +14,7 @@
 #ifndef EARSHOT_SESSION_CLIENT_H
 #define EARSHOT_SESSION_CLIENT_H
 
+#include "common/base/status.h"
 #include "common/base/time_us.h"
 #include "common/control/control_message.h"
 
