@@ -365,7 +365,8 @@ static bool open_listener(struct http_server *s, struct fault *fault)
         setsockopt(s->listen_fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
         bind(s->listen_fd, (const struct sockaddr *)&address, len) != 0 ||
         listen(s->listen_fd, SOMAXCONN) != 0) {
-        return fault_set(fault, FAULT_SYSTEM, "listen http %s: %s", text, strerror(errno));
+        return fault_set(fault, FAULT_SYSTEM, "listen http %s: %s%s", text, strerror(errno),
+                         errno == EADDRINUSE ? " (stop what has it or change http.listen)" : "");
     }
     return watch_open(s, &s->listener, s->listen_fd, LISTENER) ||
            fault_set(fault, FAULT_LIBRARY, "listen http %s: libwebsockets refuses", text);

@@ -142,7 +142,7 @@ static void stop(struct service *s, uint64_t now_us)
     s->drain_began_us = now_us;
     metric_set(s->is_not_draining, 0);
     calls_api_drain(s->calls);
-    log_info("service.draining");
+    log_info("signaling.draining");
 }
 
 static void handle_signals(struct service *s, uint64_t now_us)
@@ -218,7 +218,7 @@ static void run_loop(struct service *s)
         metric_set(&s->metrics.loop_lag_us,
                    time_later(metric_get(&s->metrics.loop_lag_us), time_since(woken_us, now_us)));
     }
-    log_info("service.ended");
+    log_info("signaling.stopped");
 }
 
 static bool run(struct service *s, struct fault *fault)
@@ -236,7 +236,7 @@ static bool run(struct service *s, struct fault *fault)
         char http[NET_ADDR_TEXT_CAP];
         metric_set(s->is_listening, 1);
         metric_set(s->is_not_draining, 1);
-        log_info("service.started http=%s addresses=%zu",
+        log_info("signaling.started http=%s addresses=%zu",
                  net_addr_format(&s->config.http.listen, http, sizeof(http)),
                  s->config.ingress_count);
         run_loop(s);
@@ -255,7 +255,7 @@ int main(int argc, char **argv)
         return options.exit_status;
     }
     if (!signaling_config_load(options.config_path, &service.config, &fault)) {
-        return process_fail("earshot-" SERVICE, &fault);
+        return process_fail(SERVICE, &fault);
     }
     if (options.action == PROCESS_CHECK_CONFIG) {
         return EXIT_SUCCESS;
@@ -265,5 +265,5 @@ int main(int argc, char **argv)
         return process_health(
             net_addr_format(&service.config.admin_listen, address, sizeof(address)));
     }
-    return run(&service, &fault) ? EXIT_SUCCESS : process_fail("earshot-" SERVICE, &fault);
+    return run(&service, &fault) ? EXIT_SUCCESS : process_fail(SERVICE, &fault);
 }
