@@ -100,7 +100,8 @@ static void print_keys(struct metrics_text *t, const struct calls_counts *calls)
         if ((ids >> id & 1) != 0) {
             char labels[80];
             (void)snprintf(labels, sizeof(labels),
-                           "ring=\"signaling\",key_id=\"%02u\",active=\"%d\"", id, id == active);
+                           "ring=\"signaling\",key_id=\"%02u\",active=\"%s\"", id,
+                           id == active ? "true" : "false");
             metrics_sample_u64(t, labels, 1);
         }
     }

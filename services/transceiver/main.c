@@ -89,9 +89,9 @@ static bool find_address(struct transceiver *t, struct fault *fault)
 
 static bool start_shards(struct transceiver *t, struct fault *fault)
 {
+    static char name[LOOP_MAX][16]; /* the admin port borrows them */
     for (unsigned shard = 0; shard < t->config.shard_count; shard++) {
-        char name[32];
-        (void)snprintf(name, sizeof(name), "shard%u", shard);
+        (void)snprintf(name[shard], sizeof(name[shard]), "shard%u", shard);
         struct event_loop_config config = {
             .config = &t->config,
             .shard = shard,
@@ -100,7 +100,7 @@ static bool start_shards(struct transceiver *t, struct fault *fault)
             .key_ring = t->key_ring,
             .identity = t->identity,
             .silences = &t->silences,
-            .beat = admin_http_add_loop(name),
+            .beat = admin_http_add_loop(name[shard]),
         };
         config.media_address.port = (uint16_t)(t->config.media_port + shard);
         t->loops[shard] = event_loop_create(&config, fault);
