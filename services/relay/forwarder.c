@@ -1,4 +1,4 @@
-/* forwarder.c - see forwarder.h; the order of checks is that of docs/security.md, section 4 */
+/* forwarder.c - see forwarder.h; the order of checks is that of docs/wire-formats.md, 4 */
 #include "services/relay/forwarder.h"
 
 #include "common/routing/routing_token.h"

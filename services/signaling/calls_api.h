@@ -8,7 +8,7 @@
  *          gone, who did not get the answer, or whom another transceiver serves by now, is told
  *          to end it.
  * Owns:    its requests under way (two for each connection at most), and the key ring.
- * Source:  docs/client-contract.md, sections 2 and 9.
+ * Source:  docs/client-contract.md.
  * Not here: PATCH, multipart, client secrets, authentication.
  */
 #ifndef EARSHOT_CALLS_API_H

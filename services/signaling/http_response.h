@@ -4,7 +4,7 @@
  * Every answer carries the CORS fields, errors included: without them a browser hides the message
  * from the page. Every error has the body of the Realtime API.
  * Bounds:  the head of any response fits HTTP_HEAD_BYTES_MAX.
- * Source:  docs/client-contract.md, section 2.
+ * Source:  docs/client-contract.md.
  */
 #ifndef EARSHOT_HTTP_RESPONSE_H
 #define EARSHOT_HTTP_RESPONSE_H

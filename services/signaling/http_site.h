@@ -4,7 +4,7 @@
  * Takes:   each request, in any order of exchanges.
  * Gives:   calls go to calls_api; all else (page, probes, CORS preflights, errors) is answered at
  *          once.
- * Source:  docs/client-contract.md, sections 2 and 9.
+ * Source:  docs/client-contract.md.
  */
 #ifndef EARSHOT_HTTP_SITE_H
 #define EARSHOT_HTTP_SITE_H

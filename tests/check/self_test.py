@@ -9,6 +9,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ICE = "services/transceiver/core/transport/ice_agent.c"
 SESSION = "services/transceiver/core/session/session.c"
+PAGE = "docs/operations.md"
 LONG_FUNCTION = "void f(void)\n{\n" + "    g();\n" * 67 + "}\n"
 
 # (check, path of the snippet, snippet, the line it must be named by; None: it is right)
@@ -68,6 +69,21 @@ CASES = [
     ("proto_recursion", "proto/a.proto", "message A {\n  map<string, A> a = 1;\n}\n", 2),
     ("proto_recursion", "proto/a.proto", "message A {\n  message B {\n    A a = 1;\n  }\n  B b = 1;\n}\n", 5),
     ("proto_recursion", "proto/a.proto", "message A {\n}\nmessage B {\n  A a = 1; // B b = 2;\n  A c = 2;\n}\n", None),
+    ("documents", "docs/a.md", "# A\n[b](b.md)\n", 2),
+    ("documents", "docs/a.md", "# A heading\n\n[here](#another-heading)\n", 3),
+    ("documents", "docs/a.md", "see `relay_worker.c`\n", 1),
+    ("documents", "docs/a.md", "\ncall `no_such_name()`\n", 2),
+    ("documents", "docs/a.md", "```tour\nmain -> no_such_name\n```\n", 2),
+    ("documents", "common/base/a.c", "/* docs/b.md, section 2 */\n", 1),
+    ("documents", "docs/a.md", "# A heading\n[here](#a-heading) [there](https://example.org/b.md) `a.md`\n", None),
+    ("documents", "docs/a.md", "```\nno_such_name [b](b.md)\n```\n", None),
+    ("operations", "config/local/a.yaml", "a:\n  b: 1  # c: 2\n", 2),
+    ("operations", "config/local/a.yaml", "a:\n  - b: 1\n    c: 2\n", 2),
+    ("operations", "services/relay/a.c", 'f(\n    "earshot_relay_new_total");\n', 2),
+    ("operations", "services/relay/a.c", 'log_info(\n    "relay.new a=1");\n', 1),
+    ("operations", PAGE, "`earshot_gone_total`\n", 1),
+    ("operations", PAGE, "## Log events\n| `relay.gone` | |\n", 2),
+    ("operations", "services/relay/a.c", '/* log_info("relay.new"); "earshot_a" */\nlog_open("relay");\n', None),
 ]
 
 # (name of the C file, its text, whether it is right)

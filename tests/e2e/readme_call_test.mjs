@@ -1,0 +1,26 @@
+// readme_call_test.mjs - the ten lines of the README make a call, and its Location ends it
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { openChromium } from './chromium.mjs';
+import { check, metric, pageUrl, root, until, withSuite } from './suite.mjs';
+
+const [, lines] = /^```js\n(.*?)^```/ms.exec(readFileSync(join(root, 'README.md'), 'utf8'));
+
+await withSuite(['--mode', 'echo'], async () => {
+  const browser = await openChromium();
+  const page = await browser.newPage();
+  await page.goto(pageUrl);
+  const location = await page.evaluate(`(async () => { ${lines} window.pc = pc; return call; })()`);
+  check('the answer has a Location', location?.startsWith('/v1/realtime/calls/rtc_'), location);
+  await until('audio comes back', () => page.evaluate(async () => {
+    const report = [...(await window.pc.getStats()).values()];
+    return report.find((s) => s.type === 'inbound-rtp')?.totalAudioEnergy > 0;
+  }));
+  check('DELETE of it is answered with 200',
+    await page.evaluate(async (url) => (await fetch(url, { method: 'DELETE' })).status, location) === 200);
+  await until('the call ends for the browser', () => page.evaluate(() => window.pc.connectionState === 'failed'));
+  check('hanging up is the reason',
+    await metric('transceiver', 'earshot_transceiver_sessions_ended_total', 'reason="hangup"') === 1);
+  await browser.close();
+});
