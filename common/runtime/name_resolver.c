@@ -30,12 +30,19 @@ struct name_resolver {
     bool has_thread;
 };
 
+static bool is_port(const char *text)
+{
+    const size_t digits = strspn(text, "0123456789");
+    const unsigned long port = strtoul(text, NULL, 10);
+    return digits > 0 && text[digits] == '\0' && port >= 1 && port <= UINT16_MAX;
+}
+
 static bool split_name(const char *text, size_t index, struct resolved_name *out)
 {
     const bool has_brackets = text[0] == '[';
     const char *host = has_brackets ? text + 1 : text;
     const char *colon = strrchr(text, ':');
-    if (colon == NULL || colon[1] == '\0' || strlen(colon + 1) >= sizeof(out->port)) {
+    if (colon == NULL || !is_port(colon + 1) || strlen(colon + 1) >= sizeof(out->port)) {
         return false;
     }
     const char *host_end = has_brackets ? colon - 1 : colon;

@@ -5,8 +5,8 @@
  * looks every name up each NAME_RESOLVER_PERIOD_US and reports an answer only when it has changed.
  * Takes:   "host:port", "ip:port" or "[ip]:port", at most NAME_RESOLVER_NAMES_MAX of them.
  * Gives:   answers through a pipe: poll name_resolver_fd, then take until false. An answer without
- *          an address means that the name does not exist now; it is given once.
- * Fails:   start refuses a name without a port.
+ *          an address means that the name can not be found now; it is given once.
+ * Fails:   start refuses a name without a port from 1 to 65535. stop waits for a running look-up.
  */
 #ifndef EARSHOT_NAME_RESOLVER_H
 #define EARSHOT_NAME_RESOLVER_H

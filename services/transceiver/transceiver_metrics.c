@@ -125,6 +125,14 @@ static void print_reasons(struct metrics_text *t, const struct transceiver_metri
             sum(m, IN_LOOP,
                 offsetof(struct event_loop_counters, relay_leg) + i * sizeof(metric_value)));
     }
+    metrics_family(t, "earshot_transceiver_voice_packets_total", METRIC_COUNTER,
+                   "RTP packets of clients, by what became of them, in calls that have ended");
+    for (size_t i = 0; i < VOICE_UPLINK_RESULT_COUNT; i++) {
+        print_labelled(
+            t, "verdict", voice_uplink_result_name((enum voice_uplink_result)i),
+            sum(m, IN_CALLS,
+                offsetof(struct shard_counters, voice_packets) + i * sizeof(metric_value)));
+    }
     metrics_family(t, "earshot_transceiver_audio_frames_total", METRIC_COUNTER,
                    "20 ms frames to backends, in calls that have ended");
     print_labelled(t, "outcome", "decoded",

@@ -397,11 +397,15 @@ void sim_fleet_set_loss(struct sim_fleet *f, unsigned loss_per_mille)
 
 void sim_fleet_lose_backend(struct sim_fleet *f)
 {
+    size_t cursor = 0;
+    struct session *s = NULL;
     backend_stream_destroy(f->stream);
     stub_link_destroy(f->stub);
     connect_backend(f);
-    shard_calls_end_all(&f->calls, SESSION_END_BACKEND_LOST, f->now_us);
-    drain_outbox(f);
+    while ((s = session_registry_next(f->calls.registry, &cursor)) != NULL) {
+        session_backend_lost(s, f->now_us);
+        settle(f, s);
+    }
 }
 
 void sim_fleet_hang_up(struct sim_fleet *f)

@@ -341,6 +341,7 @@ static void session_start(char *text)
                                      .format = {both_rates[0], both_rates[1]},
                                      .format_count = 2,
                                      .credit_us = 10000000,
+                                     .wall_clock_us = 1790000000000000,
                                      .client_agent = bytes_view_of_text("curl/7.88.1"),
                                      .client_language = bytes_view_of_text("en")};
     text[backend_start_encode(&in, text, TEXT_CAP - 1)] = '\0';

@@ -131,6 +131,11 @@ bool outbox_next_frame(const struct outbox *o, size_t *cursor, uint32_t *session
     return true;
 }
 
+size_t outbox_frame_bytes(const struct outbox *o)
+{
+    return o->frame_bytes;
+}
+
 void outbox_clear(struct outbox *o)
 {
     o->datagram_count = 0;

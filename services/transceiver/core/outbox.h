@@ -59,6 +59,8 @@ struct outbox_datagram *outbox_datagram_at(struct outbox *o, size_t index);
 /* False after the last. `cursor` starts at 0. The frame's payload is borrowed until clear. */
 bool outbox_next_frame(const struct outbox *o, size_t *cursor, uint32_t *session_id,
                        struct backend_frame *out);
+/* How much the frames that wait take of the memory for them. */
+size_t outbox_frame_bytes(const struct outbox *o);
 void outbox_clear(struct outbox *o);
 uint64_t outbox_dropped(const struct outbox *o);
 

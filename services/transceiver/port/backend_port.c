@@ -3,6 +3,7 @@
 
 #include "common/runtime/log.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -17,11 +18,13 @@
 #define REDIAL_US_MIN      (100 * US_PER_MS)
 #define REDIAL_US_MAX      (2 * US_PER_S)
 #define TCP_TIMEOUT_MS     5000
+#define REASON_CAP         160
 
 struct backend_port {
     struct backend_port_config config;
-    struct net_addr address;
-    bool has_address;
+    struct net_addr address[BACKEND_PORT_ADDRESSES_MAX];
+    size_t address_count;
+    size_t address_next;           /* to be dialled */
     int fd;                        /* -1: waiting to dial */
     struct backend_stream *stream; /* NULL: not connected yet */
     uint64_t deadline_us;          /* of the redial, or of the connect */
@@ -35,6 +38,7 @@ struct backend_port {
 struct backend_port *backend_port_create(const struct backend_port_config *config)
 {
     struct backend_port *p = calloc(1, sizeof(*p));
+    assert(config->unix_path == NULL || strlen(config->unix_path) <= BACKEND_PORT_UNIX_PATH_MAX);
     if (p != NULL) {
         p->config = *config;
         p->fd = -1;
@@ -60,10 +64,14 @@ const struct backend_port_counters *backend_port_counters(const struct backend_p
     return &p->counters;
 }
 
-void backend_port_set_address(struct backend_port *p, const struct net_addr *address)
+/* It begins somewhere in the list, so that shards and hosts spread over several backends. */
+void backend_port_set_addresses(struct backend_port *p, const struct net_addr *address,
+                                size_t count)
 {
-    p->address = *address;
-    p->has_address = true;
+    assert(count >= 1);
+    p->address_count = count < BACKEND_PORT_ADDRESSES_MAX ? count : BACKEND_PORT_ADDRESSES_MAX;
+    memcpy(p->address, address, p->address_count * sizeof(*address));
+    p->address_next = random_u32(p->config.random) % p->address_count;
 }
 
 bool backend_port_is_up(const struct backend_port *p)
@@ -78,10 +86,10 @@ static void hang_up(struct backend_port *p, const char *reason, uint64_t now_us)
     if (p->was_greeted) {
         p->was_lost = true;
         metric_add(&p->counters.losses, 1);
-        log_warn("backend.lost reason=%s", reason);
+        log_warn("backend.lost reason=\"%s\"", reason);
     } else if (!p->was_complained) {
         p->was_complained = true;
-        log_warn("backend.unreachable reason=%s effect=\"no calls until it answers\"", reason);
+        log_warn("backend.unreachable reason=\"%s\" effect=\"no calls until it answers\"", reason);
     }
     if (p->fd >= 0) {
         (void)close(p->fd);
@@ -97,7 +105,14 @@ static void hang_up(struct backend_port *p, const char *reason, uint64_t now_us)
     metric_set(&p->counters.is_up, 0);
 }
 
-static int open_socket(const struct backend_port *p, struct sockaddr_storage *address,
+static void hang_up_for_errno(struct backend_port *p, const char *doing, int error, uint64_t now_us)
+{
+    char reason[REASON_CAP];
+    (void)snprintf(reason, sizeof(reason), "%s: %s", doing, strerror(error));
+    hang_up(p, reason, now_us);
+}
+
+static int open_socket(struct backend_port *p, struct sockaddr_storage *address,
                        socklen_t *address_len)
 {
     if (p->config.unix_path != NULL) {
@@ -107,7 +122,8 @@ static int open_socket(const struct backend_port *p, struct sockaddr_storage *ad
         *address_len = sizeof(*un);
         return socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     }
-    *address_len = net_addr_to_sockaddr(&p->address, address);
+    *address_len = net_addr_to_sockaddr(&p->address[p->address_next], address);
+    p->address_next = (p->address_next + 1) % p->address_count;
     const int fd = socket(address->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     const int on = 1;
     const int timeout_ms = TCP_TIMEOUT_MS;
@@ -120,14 +136,14 @@ static void dial(struct backend_port *p, uint64_t now_us)
 {
     struct sockaddr_storage address = {0};
     socklen_t address_len = 0;
-    if (p->config.unix_path == NULL && !p->has_address) {
+    if (p->config.unix_path == NULL && p->address_count == 0) {
         p->deadline_us = now_us + REDIAL_US_MIN; /* the name is still being looked up */
         return;
     }
     p->fd = open_socket(p, &address, &address_len);
     if (p->fd < 0 || (connect(p->fd, (const struct sockaddr *)&address, address_len) != 0 &&
                       errno != EINPROGRESS)) {
-        hang_up(p, "connect", now_us);
+        hang_up_for_errno(p, "connect", errno, now_us);
         return;
     }
     p->deadline_us = now_us + CONNECT_TIMEOUT_US;
@@ -138,13 +154,13 @@ static void finish_connect(struct backend_port *p, uint64_t now_us)
     int error = 0;
     socklen_t len = sizeof(error);
     if (getsockopt(p->fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0 || error != 0) {
-        hang_up(p, "connect", now_us);
+        hang_up_for_errno(p, "connect", error, now_us);
         return;
     }
     p->stream = backend_stream_create(&p->config.stream, &p->counters.stream, now_us);
     p->deadline_us = TIME_NEVER;
     if (p->stream == NULL) {
-        hang_up(p, "memory", now_us);
+        hang_up(p, "out of memory", now_us);
     }
 }
 
@@ -178,6 +194,7 @@ static void watch_stream(struct backend_port *p, uint64_t now_us)
 
 void backend_port_flush(struct backend_port *p, uint64_t now_us)
 {
+    watch_stream(p, now_us);
     if (p->stream == NULL) {
         return;
     }
@@ -189,7 +206,7 @@ void backend_port_flush(struct backend_port *p, uint64_t now_us)
     if (written > 0) {
         backend_stream_sent(p->stream, (size_t)written, now_us);
     } else if (written < 0 && errno != EAGAIN && errno != EINTR) {
-        hang_up(p, "write", now_us);
+        hang_up_for_errno(p, "write", errno, now_us);
     }
 }
 
@@ -202,8 +219,10 @@ static void read_socket(struct backend_port *p, uint64_t now_us)
     const ssize_t got = recv(p->fd, room.data, room.cap, 0);
     if (got > 0) {
         backend_stream_commit(p->stream, (size_t)got, now_us);
-    } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
-        hang_up(p, got == 0 ? "closed" : "read", now_us);
+    } else if (got == 0) {
+        hang_up(p, "closed", now_us);
+    } else if (errno != EAGAIN && errno != EINTR) {
+        hang_up_for_errno(p, "read", errno, now_us);
     }
 }
 
@@ -265,7 +284,7 @@ void backend_port_tick(struct backend_port *p, uint64_t now_us)
         if (p->fd < 0) {
             dial(p, now_us);
         } else {
-            hang_up(p, "connect", now_us);
+            hang_up_for_errno(p, "connect", ETIMEDOUT, now_us);
         }
     }
 }

@@ -1,10 +1,11 @@
 /*
  * backend_port.h - a shard's socket to the inference backend: dialled, and dialled again
  *
- * Takes:   the address to dial; frames of sessions.
+ * Takes:   the addresses to dial, one after the other; frames of sessions.
  * Gives:   frames of sessions; word of a link that broke.
  * Owns:    the socket and its backend_stream. A link that breaks is dialled again after 100 ms,
- *          200 ms ... 2 s.
+ *          200 ms ... 2 s, each at random between half and whole.
+ * Bounds:  BACKEND_PORT_ADDRESSES_MAX addresses, more are left out; 2 s to connect.
  * Not here: what the bytes mean (backend_stream.h).
  */
 #ifndef EARSHOT_BACKEND_PORT_H
@@ -14,8 +15,11 @@
 #include "common/base/random.h"
 #include "services/transceiver/port/backend_stream.h"
 
+#define BACKEND_PORT_ADDRESSES_MAX 16
+#define BACKEND_PORT_UNIX_PATH_MAX 107 /* sun_path less its NUL */
+
 struct backend_port_config {
-    const char *unix_path; /* NULL: TCP, see backend_port_set_address */
+    const char *unix_path; /* NULL: TCP, see backend_port_set_addresses */
     struct backend_stream_config stream;
     struct random_source random; /* spreads the redials */
 };
@@ -33,8 +37,9 @@ struct backend_port *backend_port_create(const struct backend_port_config *confi
 void backend_port_destroy(struct backend_port *p);
 const struct backend_port_counters *backend_port_counters(const struct backend_port *p);
 
-/* Where to dial from now on; a running connection goes on. */
-void backend_port_set_address(struct backend_port *p, const struct net_addr *address);
+/* Where to dial from now on, count >= 1; a running connection goes on. */
+void backend_port_set_addresses(struct backend_port *p, const struct net_addr *address,
+                                size_t count);
 /* Connected, greeted, and not going away: new sessions are welcome. */
 bool backend_port_is_up(const struct backend_port *p);
 

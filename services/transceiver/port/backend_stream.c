@@ -180,7 +180,8 @@ void backend_stream_send(struct backend_stream *s, const struct backend_frame *f
     if (!backend_stream_is_greeted(s)) {
         return;
     }
-    if (frame->type == BACKEND_SESSION_START) {
+    const bool is_behind = s->output_end - s->output_start > s->output_cap / 4 * 3;
+    if (frame->type == BACKEND_SESSION_START && !is_behind) {
         const uint32_t slot = SLOT_OF(frame->session);
         assert(slot < s->handle_count);
         s->handles[slot] = (struct handle){.session_id = frame->session};
@@ -188,8 +189,7 @@ void backend_stream_send(struct backend_stream *s, const struct backend_frame *f
     if (find_handle(s, frame->session) == NULL) {
         return;
     }
-    const size_t waiting = s->output_end - s->output_start;
-    if (frame->type == BACKEND_AUDIO_IN && waiting > s->output_cap / 4 * 3) {
+    if (frame->type == BACKEND_AUDIO_IN && is_behind) {
         metric_add(&s->counters->audio_dropped, 1);
         return;
     }
@@ -227,7 +227,8 @@ void backend_stream_commit(struct backend_stream *s, size_t len, uint64_t now_us
 static void take_hello(struct backend_stream *s, const struct backend_frame *frame)
 {
     struct backend_hello hello;
-    if (frame->type != BACKEND_HELLO || !backend_hello_decode(frame->payload, &hello)) {
+    if (frame->type != BACKEND_HELLO || frame->session != 0 ||
+        !backend_hello_decode(frame->payload, &hello)) {
         fail(s, "bad_frame");
         return;
     }

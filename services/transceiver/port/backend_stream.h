@@ -4,8 +4,9 @@
  * Takes:   bytes of the backend in any split, frames of sessions, time.
  * Gives:   frames of sessions in order, bytes to write. A session's handle is its session id.
  * Owns:    one reader, and an output buffer for half a second of every session's voice.
- * Bounds:  when the backend does not read, AUDIO_IN beyond three quarters of the output is dropped
- *          and counted; when the output is full the stream fails. Media never waits.
+ * Bounds:  when the backend does not read, AUDIO_IN and SESSION_START beyond three quarters of the
+ *          output are dropped (such a session gets no ACCEPT); when the output is full the stream
+ *          fails. Media never waits.
  * Fails:   a broken frame, a gap, a wrong version, silence: backend_stream_failure says why, once
  *          and for good; the last words are still in the output.
  * Not here: sockets and dialling again (backend_port.h).
@@ -26,7 +27,7 @@ struct backend_stream_config {
 struct backend_stream_counters {
     metric_value frames_received;
     metric_value frames_sent;
-    metric_value audio_dropped; /* the backend does not read */
+    metric_value audio_dropped; /* AUDIO_IN: the backend does not read */
 };
 
 struct backend_stream;

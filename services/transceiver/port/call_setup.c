@@ -17,10 +17,15 @@ static uint32_t refuse(struct control_reply *out, enum control_refusal code, con
     return 0;
 }
 
-/* NONE when there is room for one more. */
+size_t call_setup_capacity(const struct transceiver_config *config)
+{
+    return (config->session_count_max + config->shard_count - 1) / config->shard_count;
+}
+
+/* NULL when there is room for one more. */
 static const char *why_full(const struct call_setup *setup)
 {
-    const size_t capacity = setup->config->session_count_max / setup->config->shard_count;
+    const size_t capacity = call_setup_capacity(setup->config);
     /* A flood of offers that never connect must leave room for calls that do. */
     const size_t pending_max = capacity < 4 ? capacity : capacity / 4;
     if (session_registry_count(setup->registry) >= capacity) {
@@ -30,7 +35,8 @@ static const char *why_full(const struct call_setup *setup)
 }
 
 static void fill_session(const struct call_setup *setup,
-                         const struct control_create_session *request, struct session_config *out)
+                         const struct control_create_session *request, struct session_config *out,
+                         uint64_t now_us)
 {
     const struct transceiver_config *config = setup->config;
     memcpy(out->call_id, request->call_id, sizeof(out->call_id));
@@ -52,6 +58,7 @@ static void fill_session(const struct call_setup *setup,
         .format = {{BACKEND_CODEC_PCM16, 16}, {BACKEND_CODEC_PCM16, 24}},
         .format_count = 2,
         .credit_us = config->credit_us,
+        .wall_clock_us = setup->unix_offset_us + now_us,
         .trace_id = request->trace_id,
         .client_agent = request->client_agent,
         .client_language = request->client_language,
@@ -98,12 +105,15 @@ static uint32_t create_session(struct call_setup *setup,
     random_ice_chars(setup->random, pwd, CLIENT_LEG_PWD_CHARS);
     struct session_config config = {
         .session_id = id, .offer = offer, .ice_ufrag = ufrag, .ice_pwd = pwd};
-    fill_session(setup, request, &config);
+    fill_session(setup, request, &config, now_us);
     struct session *session = session_create(&config, now_us);
     const size_t len =
         session == NULL ? 0 : write_answer(setup, request, offer, &config, session_ssrc(session));
     explicit_bzero(pwd, sizeof(pwd));
     if (len == 0) {
+        if (session != NULL) {
+            session_end(session, SESSION_END_SHUTDOWN, now_us); /* the backend knows of it */
+        }
         session_destroy(session);
         session_registry_remove(setup->registry, id);
         return refuse(out, CONTROL_INTERNAL, "the session could not be made", 0);
@@ -127,6 +137,9 @@ uint32_t call_setup_create(struct call_setup *setup, const struct control_create
     if (!is_backend_up) {
         return refuse(out, CONTROL_BACKEND_UNAVAILABLE, "no inference backend is connected",
                       RETRY_AFTER_MS);
+    }
+    if (request->session_json.len > CALL_SETUP_SESSION_JSON_MAX) {
+        return refuse(out, CONTROL_TOO_LARGE, "the session is longer than 2048 bytes", 0);
     }
     switch (
         sdp_offer_parse(request->offer_sdp, false, &offer, setup->reason, sizeof(setup->reason))) {

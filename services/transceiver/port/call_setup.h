@@ -4,7 +4,8 @@
  * Takes:   one CreateSession.
  * Gives:   a session in the registry and the reply that carries its answer, or a refusal with a
  *          reason for a person. Never waits for anybody.
- * Bounds:  the registry's capacity; sessions that are not connected yet: a quarter of it.
+ * Bounds:  call_setup_capacity; sessions that are not connected yet: a quarter of it, but of less
+ *          than four all; session JSON: CALL_SETUP_SESSION_JSON_MAX.
  */
 #ifndef EARSHOT_CALL_SETUP_H
 #define EARSHOT_CALL_SETUP_H
@@ -15,6 +16,9 @@
 #include "services/transceiver/core/session/session.h"
 #include "services/transceiver/core/session/session_registry.h"
 #include "services/transceiver/port/transceiver_config.h"
+
+/* SESSION_START is one frame of a bounded length. */
+#define CALL_SETUP_SESSION_JSON_MAX 2048
 
 struct call_setup {
     const struct transceiver_config *config;
@@ -30,6 +34,9 @@ struct call_setup {
     char answer[SDP_ANSWER_BYTES_MAX]; /* of the last reply */
     char reason[SDP_REASON_CAP];
 };
+
+/* The share of one shard, rounded up: together they have room for session_count_max. */
+size_t call_setup_capacity(const struct transceiver_config *config);
 
 /* out->answer_sdp and out->message are borrowed from `setup` until the next call. The id of the new
  * session, 0 after a refusal. */

@@ -1,6 +1,7 @@
 /* control_port.c - see control_port.h */
 #include "services/transceiver/port/control_port.h"
 
+#include "common/runtime/clock.h"
 #include "common/runtime/log.h"
 #include "common/runtime/message_port.h"
 #include "common/runtime/name_resolver.h"
@@ -80,7 +81,7 @@ struct control_port *control_port_open(const struct control_port_config *config,
     p->replies = calloc(CONTROL_PORT_REPLIES_MAX, sizeof(*p->replies));
     p->decoder = control_decoder_create();
     /* A random phase: a thousand transceivers do not speak in one burst. */
-    p->announce_us = random_u32(random_system()) % ANNOUNCE_US;
+    p->announce_us = clock_now_us() + random_u32(random_system()) % ANNOUNCE_US;
     if (p->replies == NULL || p->decoder == NULL) {
         (void)fault_set(fault, FAULT_SYSTEM, "control port: out of memory");
     } else if (open_ports(p, fault)) {
@@ -88,6 +89,16 @@ struct control_port *control_port_open(const struct control_port_config *config,
     }
     control_port_close(p);
     return NULL;
+}
+
+/* It may hold the ICE password of a call. */
+static void forget(struct stored_reply *reply)
+{
+    if (reply->message != NULL) {
+        explicit_bzero(reply->message, reply->len);
+        free(reply->message);
+    }
+    *reply = (struct stored_reply){0};
 }
 
 void control_port_close(struct control_port *p)
@@ -100,7 +111,7 @@ void control_port_close(struct control_port *p)
     name_resolver_stop(p->resolver);
     control_decoder_destroy(p->decoder);
     for (size_t i = 0; p->replies != NULL && i < CONTROL_PORT_REPLIES_MAX; i++) {
-        free(p->replies[i].message);
+        forget(&p->replies[i]);
     }
     free(p->replies);
     free(p);
@@ -248,13 +259,15 @@ static void store_reply(struct control_port *p, const struct control_request *re
 {
     struct stored_reply *reply = &p->replies[p->reply_next];
     p->reply_next = (p->reply_next + 1) % CONTROL_PORT_REPLIES_MAX;
-    free(reply->message);
-    *reply = (struct stored_reply){.until_us = now_us + REPLY_KEPT_US, .len = len};
-    memcpy(reply->request_id, request->request_id, sizeof(reply->request_id));
+    forget(reply);
     reply->message = malloc(len);
-    if (reply->message != NULL) {
-        memcpy(reply->message, p->message, len);
+    if (reply->message == NULL) {
+        return;
     }
+    memcpy(reply->message, p->message, len);
+    memcpy(reply->request_id, request->request_id, sizeof(reply->request_id));
+    reply->len = len;
+    reply->until_us = now_us + REPLY_KEPT_US;
 }
 
 /* A new call goes to the shard with the fewest; an end to whichever has the call. */

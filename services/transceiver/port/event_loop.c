@@ -14,8 +14,9 @@
 #include <time.h>
 
 /* The outbox is emptied when it holds this much, so that one turn never overflows it. */
-#define FLUSH_AT_DATAGRAMS 64
-#define TURN_US_MAX        US_PER_S
+#define FLUSH_AT_DATAGRAMS   64
+#define FLUSH_AT_FRAME_BYTES (1u << 20)
+#define TURN_US_MAX          US_PER_S
 /* Voice is late when the thread waits for a CPU. */
 #define SHARD_NICE (-15)
 
@@ -44,11 +45,16 @@ static bool open_backend(struct event_loop *loop, struct fault *fault)
     static const char unix_prefix[] = "unix:";
     const char *target = loop->config.config->backend;
     const bool is_unix = strncmp(target, unix_prefix, sizeof(unix_prefix) - 1) == 0;
+    const char *unix_path = is_unix ? target + sizeof(unix_prefix) - 1 : NULL;
+    if (is_unix && strlen(unix_path) > BACKEND_PORT_UNIX_PATH_MAX) {
+        return fault_set(fault, FAULT_CONFIG, "backend: the path \"%s\" is longer than %d",
+                         unix_path, BACKEND_PORT_UNIX_PATH_MAX);
+    }
     const struct backend_port_config config = {
-        .unix_path = is_unix ? target + sizeof(unix_prefix) - 1 : NULL,
+        .unix_path = unix_path,
         .stream = {.name = loop->config.config->name,
                    .instance_id = loop->config.instance_id,
-                   .session_capacity = shard_calls_slots(loop->config.config)},
+                   .session_capacity = call_setup_capacity(loop->config.config)},
         .random = random_system(),
     };
     loop->backend = backend_port_create(&config);
@@ -148,8 +154,23 @@ static void flush_outbox(struct event_loop *loop, uint64_t now_us)
 static void settle(struct event_loop *loop, struct session *s, uint64_t now_us)
 {
     shard_calls_settle(&loop->calls, s, now_us);
-    if (outbox_datagram_count(loop->calls.outbox) >= FLUSH_AT_DATAGRAMS) {
+    if (outbox_datagram_count(loop->calls.outbox) >= FLUSH_AT_DATAGRAMS ||
+        outbox_frame_bytes(loop->calls.outbox) >= FLUSH_AT_FRAME_BYTES) {
         flush_outbox(loop, now_us);
+    }
+}
+
+static void end_all(struct event_loop *loop, enum session_end_reason reason, uint64_t now_us)
+{
+    size_t cursor = 0;
+    struct session *s = NULL;
+    while ((s = session_registry_next(loop->calls.registry, &cursor)) != NULL) {
+        if (reason == SESSION_END_BACKEND_LOST) {
+            session_backend_lost(s, now_us);
+        } else {
+            session_end(s, reason, now_us);
+        }
+        settle(loop, s, now_us);
     }
 }
 
@@ -186,8 +207,9 @@ static void take_datagrams(struct event_loop *loop)
     }
 }
 
-static void take_frames(struct event_loop *loop, uint64_t now_us)
+static void take_frames(struct event_loop *loop)
 {
+    const uint64_t now_us = clock_now_us();
     struct backend_frame frame;
     while (backend_port_poll_frame(loop->backend, &frame, now_us)) {
         struct session *s = session_registry_find(loop->calls.registry, frame.session);
@@ -197,7 +219,7 @@ static void take_frames(struct event_loop *loop, uint64_t now_us)
         }
     }
     if (backend_port_poll_lost(loop->backend)) {
-        shard_calls_end_all(&loop->calls, SESSION_END_BACKEND_LOST, now_us);
+        end_all(loop, SESSION_END_BACKEND_LOST, now_us);
     }
 }
 
@@ -206,7 +228,7 @@ static void take_addresses(struct event_loop *loop)
     struct name_answer answer;
     while (name_resolver_take(loop->resolver, &answer)) {
         if (answer.address_count > 0) {
-            backend_port_set_address(loop->backend, &answer.address[0]);
+            backend_port_set_addresses(loop->backend, answer.address, answer.address_count);
         }
     }
 }
@@ -223,8 +245,9 @@ static void replace_key_ring(struct event_loop *loop, const struct key_ring *rin
     loop->key_ring = copy;
 }
 
-static void take_letter(struct event_loop *loop, uint64_t now_us)
+static void take_letter(struct event_loop *loop)
 {
+    const uint64_t now_us = clock_now_us();
     struct shard_letter letter;
     if (!shard_mailbox_take(&loop->mailbox, &letter)) {
         return;
@@ -242,7 +265,7 @@ static void take_letter(struct event_loop *loop, uint64_t now_us)
         break;
     case SHARD_LETTER_STOP:
         loop->calls.is_draining = loop->is_stopping = true;
-        shard_calls_end_all(&loop->calls, SESSION_END_SHUTDOWN, now_us);
+        end_all(loop, SESSION_END_SHUTDOWN, now_us);
         break;
     }
     shard_mailbox_answer(&loop->mailbox);
@@ -250,15 +273,18 @@ static void take_letter(struct event_loop *loop, uint64_t now_us)
 
 /* --- the turn --------------------------------------------------------------------------------- */
 
+/* What is due when the turn comes here, and nothing that becomes due meanwhile: under overload the
+ * backend and the control plane still have their turns. */
 static void serve_timers(struct event_loop *loop)
 {
-    uint64_t now_us = clock_now_us();
+    const uint64_t begin_us = clock_now_us();
+    uint64_t now_us = begin_us;
     const uint64_t due_us = session_registry_next_deadline(loop->calls.registry);
-    if (due_us <= now_us) {
-        metric_observe(&loop->counters.lag, now_us - due_us);
+    if (due_us <= begin_us) {
+        metric_observe(&loop->counters.lag, begin_us - due_us);
     }
     uint32_t id = 0;
-    while ((id = session_registry_take_due(loop->calls.registry, now_us)) != 0) {
+    while ((id = session_registry_take_due(loop->calls.registry, begin_us)) != 0) {
         struct session *s = session_registry_find(loop->calls.registry, id);
         session_tick(s, now_us);
         settle(loop, s, now_us);
@@ -305,20 +331,20 @@ static void turn(struct event_loop *loop)
 {
     struct pollfd fds[4];
     wait_for_work(loop, fds);
-    const uint64_t now_us = clock_now_us();
     if (fds[0].revents != 0) {
         take_datagrams(loop);
     }
     if (fds[2].revents != 0) {
         take_addresses(loop);
     }
-    backend_port_service(loop->backend, fds[3].revents, now_us);
-    take_frames(loop, now_us);
+    backend_port_service(loop->backend, fds[3].revents, clock_now_us());
+    take_frames(loop);
     if (fds[1].revents != 0) {
-        take_letter(loop, now_us);
+        take_letter(loop);
     }
     serve_timers(loop);
-    flush_outbox(loop, clock_now_us());
+    const uint64_t now_us = clock_now_us();
+    flush_outbox(loop, now_us);
     metric_set(loop->config.beat, now_us);
     measure_load(loop, now_us);
 }

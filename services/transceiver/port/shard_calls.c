@@ -15,18 +15,11 @@ static void init_histogram(struct metric_histogram *h)
     h->bound_count = COUNT_OF(setup_bound_us);
 }
 
-/* A session that has ended keeps its slot while it says so. */
-size_t shard_calls_slots(const struct transceiver_config *config)
-{
-    const size_t capacity = config->session_count_max / config->shard_count;
-    return capacity + capacity / 4 + 1;
-}
-
 bool shard_calls_init(struct shard_calls *calls, const struct shard_calls_config *config)
 {
     *calls = (struct shard_calls){0};
     calls->outbox = outbox_create(OUTBOX_DATAGRAMS, OUTBOX_FRAME_BYTES);
-    calls->registry = session_registry_create(config->shard, shard_calls_slots(config->config));
+    calls->registry = session_registry_create(config->shard, call_setup_capacity(config->config));
     calls->setup = (struct call_setup){
         .config = config->config,
         .identity = config->identity,
@@ -94,6 +87,9 @@ static void note_ended(struct shard_calls *calls, const struct session *s,
     metric_add(&c->sessions_ended[reason], 1);
     metric_add(&c->audio_frames_decoded, stats.uplink.frames - stats.uplink.concealed);
     metric_add(&c->audio_frames_concealed, stats.uplink.concealed);
+    for (size_t i = 0; i < VOICE_UPLINK_RESULT_COUNT; i++) {
+        metric_add(&c->voice_packets[i], stats.uplink.packets[i]);
+    }
     metric_add(&c->packets_sent, stats.downlink.packets);
     metric_add(&c->slots_skipped, stats.downlink.skipped_slots);
     log_info("session.ended call=%s reason=%s life_ms=%llu frames_in=%llu concealed=%llu "
@@ -120,26 +116,13 @@ void shard_calls_settle(struct shard_calls *calls, struct session *s, uint64_t n
         session_registry_remove(calls->registry, session_id(s));
         session_destroy(s);
     } else {
+        /* Later than now, so that one session can not keep its shard from all others. */
         session_registry_set_deadline(calls->registry, session_id(s),
-                                      time_later(session_next_timeout(s), now_us));
+                                      time_later(session_next_timeout(s), now_us + 1));
     }
     metric_set(&calls->counters.sessions_active, session_registry_count(calls->registry));
     metric_set(&calls->counters.sessions_pending, calls->setup.pending_count);
     metric_set(&calls->counters.outbox_dropped, outbox_dropped(calls->outbox));
-}
-
-void shard_calls_end_all(struct shard_calls *calls, enum session_end_reason reason, uint64_t now_us)
-{
-    size_t cursor = 0;
-    struct session *s = NULL;
-    while ((s = session_registry_next(calls->registry, &cursor)) != NULL) {
-        if (reason == SESSION_END_BACKEND_LOST) {
-            session_backend_lost(s, now_us);
-        } else {
-            session_end(s, reason, now_us);
-        }
-        shard_calls_settle(calls, s, now_us);
-    }
 }
 
 /* --- requests --------------------------------------------------------------------------------- */

@@ -17,10 +17,11 @@ struct shard_counters {
     metric_value sessions_pending;
     metric_value sessions_created;
     metric_value sessions_ended[SESSION_END_REASON_COUNT];
-    metric_value audio_frames_decoded; /* these four: of calls that have ended */
+    metric_value audio_frames_decoded; /* these five: of calls that have ended */
     metric_value audio_frames_concealed;
     metric_value packets_sent;
     metric_value slots_skipped;
+    metric_value voice_packets[VOICE_UPLINK_RESULT_COUNT];
     metric_value outbox_dropped;
     struct metric_histogram setup_ice;
     struct metric_histogram setup_dtls;
@@ -49,15 +50,11 @@ struct shard_calls {
 MUST_USE bool shard_calls_init(struct shard_calls *calls, const struct shard_calls_config *config);
 void shard_calls_deinit(struct shard_calls *calls);
 void shard_calls_set_key_ring(struct shard_calls *calls, struct key_ring *ring);
-/* Slots of the registry: session ids stay below it. */
-size_t shard_calls_slots(const struct transceiver_config *config);
 
 /* Fills *out; what it borrows is valid until the next call. */
 void shard_calls_answer(struct shard_calls *calls, const struct control_request *request,
                         bool is_backend_up, struct control_reply *out, uint64_t now_us);
-/* The session may be gone afterwards. */
+/* The session may be gone afterwards. Its next tick is later than now_us. */
 void shard_calls_settle(struct shard_calls *calls, struct session *s, uint64_t now_us);
-void shard_calls_end_all(struct shard_calls *calls, enum session_end_reason reason,
-                         uint64_t now_us);
 
 #endif

@@ -19,6 +19,10 @@ static void read_addresses(struct yaml_reader *r, struct transceiver_config *c)
     c->media_port = (uint16_t)yaml_reader_u64(r, "media_port", 1, 65535, 4000);
     c->control_port = (uint16_t)yaml_reader_u64(r, "control_port", 1, 65535, 7001);
     c->shard_count = (unsigned)yaml_reader_u64(r, "shards", 1, 64, 1);
+    if (c->media_port + c->shard_count - 1 > UINT16_MAX) {
+        yaml_reader_fail(r, "media_port", "%u: no port is left for each of %u shards",
+                         c->media_port, c->shard_count);
+    }
     c->udp_buffer_bytes = yaml_reader_size(r, "udp_buffer", 65536, 1u << 30, 4u << 20);
     yaml_reader_addr(r, "admin_listen", "127.0.0.1:7802", &c->admin_listen);
 }

@@ -63,6 +63,8 @@ static bool bind_socket(struct udp_port *p, const struct net_addr *listen, size_
      * let IP cut them. */
     const int cut = IP_PMTUDISC_DONT;
     (void)setsockopt(p->fd, IPPROTO_IP, IP_MTU_DISCOVER, &cut, sizeof(cut));
+    const int cut_v6 = IPV6_PMTUDISC_DONT;
+    (void)setsockopt(p->fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &cut_v6, sizeof(cut_v6));
     (void)setsockopt(p->fd, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof(on));
     ask_for_buffers(p->fd, SO_RCVBUF, "receive", buffer_bytes);
     ask_for_buffers(p->fd, SO_SNDBUF, "send", buffer_bytes);
@@ -190,7 +192,7 @@ static void send_batch(struct udp_port *p, const struct udp_sending *sending, si
             }
             metric_add(&p->counters.sent_datagrams, (uint64_t)sent);
             done += (size_t)sent;
-        } else if (errno != EINTR) {
+        } else if (sent == 0 || errno != EINTR) {
             metric_add(&p->counters.send_failed, 1);
             done++;
         }

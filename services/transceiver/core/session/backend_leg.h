@@ -4,7 +4,8 @@
  * Takes:   SESSION_* frames of the backend, and time.
  * Gives:   SESSION_* and CONNECTED frames in the outbox, and what happened.
  * Order:   START at once; ACCEPT or REJECT within BACKEND_LEG_ACCEPT_US; END of either side is
- *          answered by ENDED. Nothing of the session follows our END or ENDED.
+ *          answered by ENDED. Our END or ENDED is the last word: the owner says everything else of
+ *          the session first.
  * Owns:    nothing but itself: init, no destroy.
  * Not here: audio (voice_uplink.h, voice_downlink.h), the connection (backend_port.h).
  */
@@ -20,15 +21,17 @@
 enum backend_leg_state {
     BACKEND_LEG_STARTING, /* START is out */
     BACKEND_LEG_ACCEPTED,
-    BACKEND_LEG_ENDED /* we said END or ENDED, or the link is gone */
+    BACKEND_LEG_ASKED,   /* it said END: our last word will be ENDED */
+    BACKEND_LEG_LEAVING, /* we said END and wait for its ENDED */
+    BACKEND_LEG_OVER     /* nothing more is said */
 };
 
 enum backend_leg_event {
     BACKEND_LEG_NOTHING,
     BACKEND_LEG_GOT_ACCEPT, /* see backend_leg_accepted */
     BACKEND_LEG_GOT_REJECT,
-    BACKEND_LEG_GOT_END,         /* answered */
-    BACKEND_LEG_GOT_END_DRAINED, /* call backend_leg_answer_end when the queue has played */
+    BACKEND_LEG_GOT_END,         /* it is over for the backend: say the rest, backend_leg_end */
+    BACKEND_LEG_GOT_END_DRAINED, /* the same, when the queue has played */
     BACKEND_LEG_GOT_NONSENSE     /* a payload that is wrong: the session can not go on */
 };
 
@@ -49,9 +52,8 @@ MUST_USE bool backend_leg_init(struct backend_leg *leg, uint32_t session_id,
 enum backend_leg_event backend_leg_input(struct backend_leg *leg, const struct backend_frame *frame,
                                          uint64_t now_us);
 void backend_leg_connected(struct backend_leg *leg, bool is_tcp, uint64_t now_us);
-/* Our END, unless the backend has said so already. */
+/* Our last word: END, or ENDED when the backend has said END. Once; then nothing. */
 void backend_leg_end(struct backend_leg *leg, const char *reason, uint64_t now_us);
-void backend_leg_answer_end(struct backend_leg *leg, const char *reason, uint64_t now_us);
 /* The link is gone: nothing more is sent. */
 void backend_leg_lost(struct backend_leg *leg);
 

@@ -12,8 +12,6 @@
 /* A transceiver that has sent nothing for this long tells the relay where the client is. */
 #define ANNOUNCE_US (500 * US_PER_MS)
 
-#define PACKET_CAP (OUTBOX_DATAGRAM_BYTES + OUTBOX_TAILROOM_BYTES)
-
 enum leg_state {
     LEG_CHECKING,  /* waiting for the first check */
     LEG_SHAKING,   /* DTLS runs */
@@ -30,7 +28,6 @@ struct client_leg {
     struct ice_agent *ice;
     struct dtls_transport *dtls;
     struct srtp_transport *srtp; /* NULL until DTLS is done */
-    uint8_t *room;               /* reserved for the next packet */
     uint64_t announce_us;
     enum client_leg_event event[4]; /* checked, connected, and one end */
     size_t event_count;
@@ -158,42 +155,37 @@ static void fail(struct client_leg *leg, enum client_leg_event event)
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
-static void commit(struct client_leg *leg, size_t len, const struct net_path *path, uint64_t now_us)
+static void send_datagram(struct client_leg *leg, struct bytes_view datagram,
+                          const struct net_path *path, uint64_t now_us)
 {
-    outbox_commit(leg->outbox, len, leg->session_id, path);
-    leg->announce_us = now_us + ANNOUNCE_US;
-}
-
-uint8_t *client_leg_reserve(struct client_leg *leg)
-{
-    leg->room = client_leg_is_connected(leg) ? outbox_reserve(leg->outbox) : NULL;
-    return leg->room;
+    uint8_t *room = outbox_reserve(leg->outbox);
+    if (room != NULL) {
+        memcpy(room, datagram.data, datagram.len);
+        outbox_commit(leg->outbox, datagram.len, leg->session_id, path);
+        leg->announce_us = now_us + ANNOUNCE_US;
+    }
 }
 
 typedef enum srtp_transport_result protect(struct srtp_transport *t, struct bytes_span *packet);
 
-static void protect_and_send(struct client_leg *leg, size_t len, protect *protect_packet,
-                             uint64_t now_us)
+static void protect_and_send(struct client_leg *leg, struct bytes_span packet,
+                             protect *protect_packet, uint64_t now_us)
 {
     struct net_path path;
-    struct bytes_span packet = {leg->room, len, PACKET_CAP};
-    if (len > 0 && ice_agent_selected(leg->ice, &path) &&
+    if (client_leg_is_connected(leg) && ice_agent_selected(leg->ice, &path) &&
         protect_packet(leg->srtp, &packet) == SRTP_TRANSPORT_OK) {
-        commit(leg, packet.len, &path, now_us);
+        send_datagram(leg, bytes_view_of(packet.data, packet.len), &path, now_us);
     }
-    leg->room = NULL;
 }
 
-void client_leg_send_rtp(struct client_leg *leg, size_t len, uint64_t now_us)
+void client_leg_send_rtp(struct client_leg *leg, struct bytes_span packet, uint64_t now_us)
 {
-    assert(leg->room != NULL);
-    protect_and_send(leg, len, srtp_transport_protect_rtp, now_us);
+    protect_and_send(leg, packet, srtp_transport_protect_rtp, now_us);
 }
 
-void client_leg_send_rtcp(struct client_leg *leg, size_t len, uint64_t now_us)
+void client_leg_send_rtcp(struct client_leg *leg, struct bytes_span packet, uint64_t now_us)
 {
-    assert(leg->room != NULL);
-    protect_and_send(leg, len, srtp_transport_protect_rtcp, now_us);
+    protect_and_send(leg, packet, srtp_transport_protect_rtcp, now_us);
 }
 
 static void send_dtls(struct client_leg *leg, uint64_t now_us)
@@ -202,10 +194,8 @@ static void send_dtls(struct client_leg *leg, uint64_t now_us)
     struct net_path path;
     const bool has_path = ice_agent_selected(leg->ice, &path);
     while (dtls_transport_poll_datagram(leg->dtls, &datagram)) {
-        uint8_t *room = has_path ? outbox_reserve(leg->outbox) : NULL;
-        if (room != NULL) {
-            memcpy(room, datagram.data, datagram.len);
-            commit(leg, datagram.len, &path, now_us);
+        if (has_path) {
+            send_datagram(leg, datagram, &path, now_us);
         }
     }
 }
@@ -286,14 +276,13 @@ static void drain_ice(struct client_leg *leg, uint64_t now_us)
 
 static void answer_check(struct client_leg *leg, const struct ice_check *check, uint64_t now_us)
 {
-    uint8_t *room = outbox_reserve(leg->outbox);
-    if (room != NULL) {
-        struct byte_writer answer;
-        byte_writer_init(&answer, room, OUTBOX_DATAGRAM_BYTES);
-        ice_agent_begin_answer(check, &answer);
-        ice_agent_finish_answer(check, &answer);
-        commit(leg, answer.len, &check->from, now_us);
-    }
+    uint8_t bytes[OUTBOX_DATAGRAM_BYTES];
+    struct byte_writer answer;
+    byte_writer_init(&answer, bytes, sizeof(bytes));
+    ice_agent_begin_answer(check, &answer);
+    ice_agent_finish_answer(check, &answer);
+    assert(!answer.failed);
+    send_datagram(leg, bytes_view_of(bytes, answer.len), &check->from, now_us);
 }
 
 static enum client_leg_result input_stun(struct client_leg *leg, struct bytes_view datagram,
@@ -377,13 +366,17 @@ void client_leg_close(struct client_leg *leg, uint64_t now_us)
     finish_if_said(leg);
 }
 
+/* Something can have been sent although no path is selected: the answer to a refused check. */
 static void announce_if_due(struct client_leg *leg, uint64_t now_us)
 {
     struct net_path path;
-    if (now_us >= leg->announce_us && ice_agent_selected(leg->ice, &path)) {
-        outbox_announce(leg->outbox, leg->session_id, &path);
-        leg->announce_us = now_us + ANNOUNCE_US;
+    if (now_us < leg->announce_us) {
+        return;
     }
+    if (ice_agent_selected(leg->ice, &path)) {
+        outbox_announce(leg->outbox, leg->session_id, &path);
+    }
+    leg->announce_us = now_us + ANNOUNCE_US;
 }
 
 void client_leg_tick(struct client_leg *leg, uint64_t now_us)

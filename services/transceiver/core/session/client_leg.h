@@ -71,12 +71,10 @@ void client_leg_destroy(struct client_leg *leg);
 enum client_leg_result client_leg_input(struct client_leg *leg, struct bytes_span *datagram,
                                         const struct net_path *from, uint64_t now_us);
 
-/* Room of OUTBOX_DATAGRAM_BYTES for a packet of ours; NULL when the outbox is full or the leg is
- * not connected. Valid until the next reserve or input. */
-uint8_t *client_leg_reserve(struct client_leg *leg);
-/* The len plain bytes at the room reserved last; 0 sends nothing. */
-void client_leg_send_rtp(struct client_leg *leg, size_t len, uint64_t now_us);
-void client_leg_send_rtcp(struct client_leg *leg, size_t len, uint64_t now_us);
+/* A plain packet of ours, with room for SRTP's trailer behind it; it is protected in place. Lost
+ * when the outbox is full; not sent unless connected. */
+void client_leg_send_rtp(struct client_leg *leg, struct bytes_span packet, uint64_t now_us);
+void client_leg_send_rtcp(struct client_leg *leg, struct bytes_span packet, uint64_t now_us);
 
 bool client_leg_is_connected(const struct client_leg *leg);
 /* The path is through TCP. Only when connected. */

@@ -6,7 +6,17 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum session_timer { SESSION_TIMER_SETUP, SESSION_TIMER_DURATION, SESSION_TIMER_COUNT };
+enum session_timer {
+    SESSION_TIMER_SETUP,
+    SESSION_TIMER_DURATION,
+    SESSION_TIMER_LAST_WORD,
+    SESSION_TIMER_COUNT
+};
+
+/* The way to the ear: the encoder, half a round trip, and what a browser holds back. */
+#define LAST_WORD_US (200 * US_PER_MS)
+
+#define PACKET_CAP (OUTBOX_DATAGRAM_BYTES + OUTBOX_TAILROOM_BYTES)
 
 struct session {
     uint32_t id;
@@ -115,6 +125,7 @@ struct session *session_create(const struct session_config *config, uint64_t now
     s->timeline.created_us = now_us;
     s->deadline_us[SESSION_TIMER_SETUP] = now_us + config->setup_timeout_us;
     s->deadline_us[SESSION_TIMER_DURATION] = now_us + config->duration_max_us;
+    s->deadline_us[SESSION_TIMER_LAST_WORD] = TIME_NEVER;
     note_direction(s, config->offer);
     if (!create_voice(s, config, now_us) || !create_client(s, config, now_us) ||
         !backend_leg_init(&s->backend, s->id, &config->backend_start, config->outbox, now_us)) {
@@ -200,13 +211,11 @@ bool session_poll_event(struct session *s, struct session_event *out)
 
 static void send_voice(struct session *s, uint64_t now_us)
 {
-    for (uint8_t *room; (room = client_leg_reserve(s->client)) != NULL;) {
-        const size_t len = voice_downlink_poll_packet(s->downlink, room, now_us);
-        if (len == 0) {
-            break;
-        }
-        client_leg_send_rtp(s->client, len, now_us);
-        voice_rtcp_note_packet(&s->rtcp, now_us);
+    uint8_t packet[PACKET_CAP];
+    size_t len = 0;
+    while ((len = voice_downlink_poll_packet(s->downlink, packet, now_us)) > 0) {
+        client_leg_send_rtp(s->client, (struct bytes_span){packet, len, sizeof(packet)}, now_us);
+        voice_rtcp_note_sent(&s->rtcp, now_us);
     }
     if (s->timeline.first_audio_out_us == 0 &&
         voice_downlink_stats(s->downlink)->speech_packets > 0) {
@@ -216,18 +225,18 @@ static void send_voice(struct session *s, uint64_t now_us)
 
 static void send_report(struct session *s, uint64_t now_us)
 {
-    uint8_t *room = client_leg_reserve(s->client);
-    if (room != NULL) {
-        client_leg_send_rtcp(s->client, voice_rtcp_poll_report(&s->rtcp, room, now_us), now_us);
+    uint8_t report[PACKET_CAP];
+    const size_t len = voice_rtcp_poll_report(&s->rtcp, report, now_us);
+    if (len > 0) {
+        client_leg_send_rtcp(s->client, (struct bytes_span){report, len, sizeof(report)}, now_us);
     }
 }
 
 static void send_bye(struct session *s, uint64_t now_us)
 {
-    uint8_t *room = client_leg_reserve(s->client);
-    if (room != NULL) {
-        client_leg_send_rtcp(s->client, voice_rtcp_bye(&s->rtcp, room, now_us), now_us);
-    }
+    uint8_t bye[PACKET_CAP];
+    const size_t len = voice_rtcp_bye(&s->rtcp, bye, now_us);
+    client_leg_send_rtcp(s->client, (struct bytes_span){bye, len, sizeof(bye)}, now_us);
 }
 
 void session_end(struct session *s, enum session_end_reason reason, uint64_t now_us)
@@ -293,7 +302,7 @@ static void take_rtp(struct session *s, struct bytes_view datagram, uint64_t now
     if (!s->client_sends || rtp_packet_parse(datagram, &packet) != RTP_PACKET_OK) {
         return;
     }
-    voice_rtcp_note_packet(&s->rtcp, now_us);
+    voice_rtcp_note_received(&s->rtcp, now_us);
     (void)voice_uplink_input(s->uplink, &packet, now_us); /* counted there */
     if (s->timeline.first_audio_in_us == 0 && voice_uplink_stats(s->uplink)->frames > 0) {
         s->timeline.first_audio_in_us = now_us;
@@ -323,6 +332,15 @@ static void accept_backend(struct session *s, uint64_t now_us)
     }
 }
 
+/* The last word of the backend was sent, or nobody listens: it may still be on its way. */
+static void plan_end_when_drained(struct session *s, uint64_t now_us)
+{
+    const bool is_said = !s->client_receives || voice_downlink_is_drained(s->downlink);
+    if (s->ends_when_drained && is_said && s->deadline_us[SESSION_TIMER_LAST_WORD] == TIME_NEVER) {
+        s->deadline_us[SESSION_TIMER_LAST_WORD] = now_us + LAST_WORD_US;
+    }
+}
+
 void session_input_frame(struct session *s, const struct backend_frame *frame, uint64_t now_us)
 {
     switch (backend_leg_input(&s->backend, frame, now_us)) {
@@ -338,6 +356,7 @@ void session_input_frame(struct session *s, const struct backend_frame *frame, u
         break;
     case BACKEND_LEG_GOT_END_DRAINED:
         s->ends_when_drained = true;
+        plan_end_when_drained(s, now_us);
         break;
     case BACKEND_LEG_NOTHING:
         if (!s->is_ended) {
@@ -355,20 +374,14 @@ void session_backend_lost(struct session *s, uint64_t now_us)
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-static void end_if_drained(struct session *s, uint64_t now_us)
-{
-    if (s->ends_when_drained && voice_downlink_is_drained(s->downlink)) {
-        backend_leg_answer_end(&s->backend, "backend_ended", now_us);
-        session_end(s, SESSION_END_BACKEND_ENDED, now_us);
-    }
-}
-
 static void tick_deadlines(struct session *s, uint64_t now_us)
 {
     if (now_us >= s->deadline_us[SESSION_TIMER_SETUP]) {
         session_end(s, SESSION_END_SETUP_TIMEOUT, now_us);
     } else if (now_us >= s->deadline_us[SESSION_TIMER_DURATION]) {
         session_end(s, SESSION_END_DURATION, now_us);
+    } else if (now_us >= s->deadline_us[SESSION_TIMER_LAST_WORD]) {
+        session_end(s, SESSION_END_BACKEND_ENDED, now_us);
     } else if (now_us >= s->backend.accept_deadline_us) {
         session_end(s, SESSION_END_BACKEND_UNAVAILABLE, now_us);
     }
@@ -385,7 +398,7 @@ void session_tick(struct session *s, uint64_t now_us)
         voice_uplink_tick(s->uplink, now_us);
         send_voice(s, now_us);
         send_report(s, now_us);
-        end_if_drained(s, now_us);
+        plan_end_when_drained(s, now_us);
     }
 }
 

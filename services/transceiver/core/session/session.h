@@ -5,7 +5,8 @@
  * Gives:   datagrams and frames in the shard's outbox, events to poll.
  * Order:   create; then one change (input, tick, end, lost), drain events and outbox, sleep until
  *          next_timeout. When session_is_over, destroy.
- * Bounds:  set-up within setup_timeout_us, the call within duration_max_us.
+ * Bounds:  set-up within setup_timeout_us, the call within duration_max_us. A full outbox loses
+ *          what is sent meanwhile, as a network would; the clocks go on.
  * Not here: ICE, DTLS and SRTP (client_leg.h), codecs and clocks (voice_uplink.h and
  *          voice_downlink.h), sockets, and whom an id belongs to (port/event_loop.c).
  */

@@ -8,13 +8,17 @@
 
 #define JSON_CAP 256
 
+/* A backend in disorder is told so, but not once a frame. */
+#define ERROR_INTERVAL_US US_PER_S
+
 struct voice_downlink {
     struct voice_downlink_config config;
     uint8_t rate_khz;
     struct playout_queue *queue;   /* NULL until the backend accepted */
     struct voice_encoder *encoder; /* likewise */
     struct rtp_sender *sender;
-    uint64_t next_slot_us; /* TIME_NEVER until started */
+    uint64_t next_slot_us;  /* TIME_NEVER until started */
+    uint64_t next_error_us; /* no ERROR before */
     struct voice_downlink_stats stats;
 };
 
@@ -156,10 +160,15 @@ static void emit_events(struct voice_downlink *d, uint64_t now_us)
     }
 }
 
-static void emit_error(struct voice_downlink *d, const char *code, uint64_t now_us)
+static void emit_error(struct voice_downlink *d, const struct backend_frame *frame,
+                       const char *code, uint64_t now_us)
 {
-    struct backend_error error = {0};
+    struct backend_error error = {.type = frame->type, .sequence = frame->sequence};
     char text[JSON_CAP];
+    if (now_us < d->next_error_us) {
+        return;
+    }
+    d->next_error_us = now_us + ERROR_INTERVAL_US;
     memcpy(error.code, code, strlen(code));
     const size_t len = backend_error_encode(&error, text, sizeof(text));
     emit(d, BACKEND_ERROR, 0, bytes_view_of(text, len), now_us);
@@ -173,18 +182,18 @@ static void take_audio(struct voice_downlink *d, const struct backend_frame *fra
     const bool has_audio = frame->payload.len > 0;
     if (frame->utterance == 0 ||
         (has_audio && (frame->codec != BACKEND_CODEC_PCM16 || frame->rate_khz != d->rate_khz))) {
-        emit_error(d, "codec", now_us);
+        emit_error(d, frame, "codec", now_us);
         return;
     }
     switch (playout_queue_put(d->queue, frame->utterance, frame->payload, is_last)) {
     case PLAYOUT_PUT_CREDIT:
-        emit_error(d, "credit", now_us);
+        emit_error(d, frame, "credit", now_us);
         break;
     case PLAYOUT_PUT_ODD_BYTES:
-        emit_error(d, "bad_frame", now_us);
+        emit_error(d, frame, "bad_frame", now_us);
         break;
     case PLAYOUT_PUT_FULL:
-        emit_error(d, "overload", now_us);
+        emit_error(d, frame, "overload", now_us);
         break;
     default:
         break;

@@ -7,6 +7,7 @@
  *          outbox.
  * Clock:   slot n leaves at anchor + n x 20 ms. Late by a slot or more: at most two packets back to
  *          back, then slots are skipped and counted; the timestamp runs on. Never a burst.
+ * Fails:   a wrong frame of the backend is dropped, and answered with an ERROR once a second.
  * Owns:    playout queue, encoder, RTP numbers; no heap after accept.
  * Not here: SRTP (session.c), reports (voice_rtcp.h).
  */
@@ -60,7 +61,7 @@ void voice_downlink_start(struct voice_downlink *d, uint64_t now_us);
 /* AUDIO_OUT and FLUSH; ignored before accept. */
 void voice_downlink_input(struct voice_downlink *d, const struct backend_frame *frame,
                           uint64_t now_us);
-/* Every utterance that is not done is done. reason: enum playout_done_reason of the queue. */
+/* Every utterance that is not done is done: backend_lost, or session_end. */
 void voice_downlink_end(struct voice_downlink *d, bool is_backend_lost, uint64_t now_us);
 
 /* The packet of a slot that is due, written to out (OUTBOX_DATAGRAM_BYTES of room); 0 = none. Call

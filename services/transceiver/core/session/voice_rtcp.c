@@ -11,21 +11,30 @@ void voice_rtcp_init(struct voice_rtcp *v, struct rtp_receiver *receiver, struct
     rtcp_schedule_init(&v->schedule, seed);
 }
 
-void voice_rtcp_note_packet(struct voice_rtcp *v, uint64_t now_us)
+static void note_packet(struct voice_rtcp *v, bool *has_one, uint64_t now_us)
 {
-    if (!v->has_first_packet) {
-        v->has_first_packet = true;
+    if (!*has_one) {
+        *has_one = true;
         rtcp_schedule_first_packet(&v->schedule, now_us);
     }
+}
+
+void voice_rtcp_note_sent(struct voice_rtcp *v, uint64_t now_us)
+{
+    note_packet(v, &v->has_sent, now_us);
+}
+
+void voice_rtcp_note_received(struct voice_rtcp *v, uint64_t now_us)
+{
+    note_packet(v, &v->has_received, now_us);
 }
 
 void voice_rtcp_input(struct voice_rtcp *v, struct bytes_view compound, uint64_t now_us)
 {
     struct byte_reader reader;
     struct rtcp_packet packet;
-    enum rtcp_packet_result result = RTCP_PACKET_OK;
     byte_reader_init(&reader, compound);
-    while ((result = rtcp_packet_next(&reader, &packet)) == RTCP_PACKET_OK) {
+    while (rtcp_packet_next(&reader, &packet) == RTCP_PACKET_OK) {
         struct rtcp_report_block block;
         if (packet.type == RTCP_SENDER_REPORT) {
             rtp_receiver_sender_report(v->receiver, packet.ssrc, &packet.sender_info, now_us);
@@ -34,7 +43,6 @@ void voice_rtcp_input(struct voice_rtcp *v, struct bytes_view compound, uint64_t
             rtp_sender_report_block(v->sender, &block, now_us);
         }
     }
-    v->malformed += result == RTCP_PACKET_MALFORMED;
 }
 
 static size_t write_report(struct voice_rtcp *v, bool is_bye, uint8_t *out, uint64_t now_us)

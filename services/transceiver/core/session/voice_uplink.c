@@ -15,10 +15,26 @@ struct voice_uplink {
     struct rtp_receiver *receiver;
     struct reorder_buffer *reorder;
     struct voice_decoder *decoder; /* NULL until the backend accepted */
+    bool has_hole;                 /* something is missing before the next frame */
     struct voice_uplink_stats stats;
     int16_t pcm[VOICE_DECODER_SAMPLES_MAX];
     uint8_t payload[2 * VOICE_DECODER_SAMPLES_MAX];
 };
+
+const char *voice_uplink_result_name(enum voice_uplink_result result)
+{
+    static const char *const name[VOICE_UPLINK_RESULT_COUNT] = {
+        [VOICE_UPLINK_TAKEN] = "taken",
+        [VOICE_UPLINK_NOT_ACCEPTED] = "not_accepted",
+        [VOICE_UPLINK_OTHER_PAYLOAD] = "other_payload",
+        [VOICE_UPLINK_RETIRED_SSRC] = "retired_ssrc",
+        [VOICE_UPLINK_JUMP] = "jump",
+        [VOICE_UPLINK_DUPLICATE] = "duplicate",
+        [VOICE_UPLINK_LATE] = "late",
+        [VOICE_UPLINK_REFUSED] = "refused",
+    };
+    return name[result];
+}
 
 struct voice_uplink *voice_uplink_create(const struct voice_uplink_config *config)
 {
@@ -75,7 +91,7 @@ static void emit(struct voice_uplink *u, const struct reorder_slot *slot, uint16
     put_little_endian(u->payload, u->pcm, samples);
     const struct backend_frame frame = {
         .type = BACKEND_AUDIO_IN,
-        .flags = (uint16_t)(flags | (slot->is_discontinuity ? BACKEND_AUDIO_DISCONTINUITY : 0)),
+        .flags = (uint16_t)(flags | (u->has_hole ? BACKEND_AUDIO_DISCONTINUITY : 0)),
         .session = u->config.session_id,
         .time_us = time_since(u->config.start_us, captured_us),
         .utterance = (uint32_t)slot->timestamp,
@@ -87,12 +103,20 @@ static void emit(struct voice_uplink *u, const struct reorder_slot *slot, uint16
     };
     outbox_add_frame(u->config.outbox, u->config.session_id, &frame);
     u->stats.frames += samples > 0;
+    u->has_hole = false;
+}
+
+static void note_undecoded(struct voice_uplink *u)
+{
+    u->stats.undecoded++;
+    u->has_hole = true;
 }
 
 static void deliver_slot(struct voice_uplink *u, const struct reorder_slot *slot, uint64_t now_us)
 {
     size_t samples = 0;
     enum voice_decoder_result result = VOICE_DECODER_OK;
+    u->has_hole = u->has_hole || slot->is_discontinuity;
     switch (slot->kind) {
     case REORDER_SLOT_SILENCE:
         emit(u, slot, BACKEND_AUDIO_SILENCE, 0);
@@ -102,6 +126,8 @@ static void deliver_slot(struct voice_uplink *u, const struct reorder_slot *slot
         if (result == VOICE_DECODER_OK) {
             u->stats.concealed++;
             emit(u, slot, BACKEND_AUDIO_CONCEALED, samples);
+        } else {
+            note_undecoded(u);
         }
         return;
     case REORDER_SLOT_PACKET:
@@ -112,7 +138,7 @@ static void deliver_slot(struct voice_uplink *u, const struct reorder_slot *slot
         if (result == VOICE_DECODER_OK) {
             emit(u, slot, 0, samples);
         } else {
-            u->stats.malformed++;
+            note_undecoded(u);
         }
         return;
     }
@@ -140,8 +166,8 @@ static enum voice_uplink_result result_of(enum reorder_result result)
     }
 }
 
-enum voice_uplink_result voice_uplink_input(struct voice_uplink *u, const struct rtp_packet *packet,
-                                            uint64_t now_us)
+static enum voice_uplink_result input(struct voice_uplink *u, const struct rtp_packet *packet,
+                                      uint64_t now_us)
 {
     struct rtp_arrival arrival;
     switch (rtp_receiver_input(u->receiver, packet, &arrival, now_us)) {
@@ -171,6 +197,14 @@ enum voice_uplink_result voice_uplink_input(struct voice_uplink *u, const struct
     const enum reorder_result result = reorder_buffer_insert(u->reorder, &numbered, now_us);
     deliver(u, now_us);
     return is_opus ? result_of(result) : VOICE_UPLINK_OTHER_PAYLOAD;
+}
+
+enum voice_uplink_result voice_uplink_input(struct voice_uplink *u, const struct rtp_packet *packet,
+                                            uint64_t now_us)
+{
+    const enum voice_uplink_result result = input(u, packet, now_us);
+    u->stats.packets[result]++;
+    return result;
 }
 
 void voice_uplink_tick(struct voice_uplink *u, uint64_t now_us)

@@ -7,6 +7,7 @@
  * Owns:    numbering, reorder buffer, decoder; no heap after accept.
  * Units:   time_us of a frame is the session clock: microseconds since the session began.
  * Until:   voice_uplink_accept the rate is not known: packets are counted and dropped.
+ * Fails:   a packet that is not decoded leaves a hole: the next frame says discontinuity.
  * Source:  docs/architecture.md, "Follow one packet".
  * Not here: SRTP (session.c), reports to the peer (voice_rtcp.h).
  */
@@ -36,10 +37,14 @@ enum voice_uplink_result {
     VOICE_UPLINK_RESULT_COUNT
 };
 
+/* "not_accepted": the label of the counter. */
+const char *voice_uplink_result_name(enum voice_uplink_result result);
+
 struct voice_uplink_stats {
-    uint64_t frames;    /* AUDIO_IN with decoded samples */
-    uint64_t concealed; /* of those, invented ones */
-    uint64_t malformed; /* packets that the decoder refused */
+    uint64_t packets[VOICE_UPLINK_RESULT_COUNT]; /* what became of each */
+    uint64_t frames;                             /* AUDIO_IN with samples */
+    uint64_t concealed;                          /* of those, invented ones */
+    uint64_t undecoded; /* taken packets, and gaps, that gave no samples: malformed, over budget */
 };
 
 struct voice_uplink;
