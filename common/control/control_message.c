@@ -330,9 +330,16 @@ static void fill_ingress(const struct control_create_session *in,
     }
 }
 
-static size_t pack_create_session(const struct control_create_session *in,
-                                  Earshot__Session__Request *request, struct bytes_span out)
+static Earshot__Session__Request request_of(const struct control_request *in)
 {
+    Earshot__Session__Request request = EARSHOT__SESSION__REQUEST__INIT;
+    request.request_id = data_of(in->request_id, sizeof(in->request_id));
+    return request;
+}
+
+static size_t pack_create_session(const struct control_request *whole, struct bytes_span out)
+{
+    const struct control_create_session *in = &whole->body.create_session;
     assert(in->ingress_count <= CONTROL_INGRESS_MAX);
     struct create_session_parts parts;
     parts.pool.count = 0;
@@ -357,36 +364,37 @@ static size_t pack_create_session(const struct control_create_session *in,
         in->session_json.len > CONTROL_SESSION_BYTES_MAX) {
         return 0;
     }
-    request->body_case = EARSHOT__SESSION__REQUEST__BODY_CREATE_SESSION;
-    request->create_session = &message;
-    return pack(request, out);
+    Earshot__Session__Request request = request_of(whole);
+    request.body_case = EARSHOT__SESSION__REQUEST__BODY_CREATE_SESSION;
+    request.create_session = &message;
+    return pack(&request, out);
 }
 
-static size_t pack_end_session(const struct control_end_session *in,
-                               Earshot__Session__Request *request, struct bytes_span out)
+static size_t pack_end_session(const struct control_request *whole, struct bytes_span out)
 {
+    const struct control_end_session *in = &whole->body.end_session;
     struct text_pool pool = {.count = 0};
     Earshot__Session__EndSession message = EARSHOT__SESSION__END_SESSION__INIT;
     message.call_id = (char *)in->call_id;
     message.tenant = data_of(in->tenant, sizeof(in->tenant));
     message.is_operator = in->is_operator;
     message.reason = pool_text(&pool, in->reason);
-    request->body_case = EARSHOT__SESSION__REQUEST__BODY_END_SESSION;
-    request->end_session = &message;
-    return pool.failed ? 0 : pack(request, out);
+    Earshot__Session__Request request = request_of(whole);
+    request.body_case = EARSHOT__SESSION__REQUEST__BODY_END_SESSION;
+    request.end_session = &message;
+    return pool.failed ? 0 : pack(&request, out);
 }
 
 size_t control_encode_request(const struct control_request *in, struct bytes_span out)
 {
-    Earshot__Session__Request request = EARSHOT__SESSION__REQUEST__INIT;
-    request.request_id = data_of(in->request_id, sizeof(in->request_id));
+    const Earshot__Session__Request without_body = request_of(in);
     switch (in->kind) {
     case CONTROL_REQUEST_UNKNOWN:
-        return pack(&request, out);
+        return pack(&without_body, out);
     case CONTROL_CREATE_SESSION:
-        return pack_create_session(&in->body.create_session, &request, out);
+        return pack_create_session(in, out);
     case CONTROL_END_SESSION:
-        return pack_end_session(&in->body.end_session, &request, out);
+        return pack_end_session(in, out);
     }
     return 0;
 }

@@ -55,7 +55,7 @@ struct calls_api {
 static const uint32_t placement_bound_us[] = {1000,   2500,   5000,   10000,   25000,   50000,
                                               100000, 250000, 500000, 1000000, 2500000, 5000000};
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct calls_api *calls_api_create(struct http_server *server, struct control_plane *plane,
                                    struct key_ring *ring, const struct signaling_config *config)
@@ -122,7 +122,7 @@ bool calls_api_is_idle(const struct calls_api *a)
     return a->work_count == 0;
 }
 
-/* --- work under way -------------------------------------------------------------------------- */
+/* --- work under way --------------------------------------------------------------------------- */
 
 static struct work *begin_work(struct calls_api *a, enum work_kind kind, uint64_t exchange,
                                uint64_t now_us)
@@ -171,7 +171,7 @@ static struct work *find_exchange(struct calls_api *a, uint64_t exchange)
     return NULL;
 }
 
-/* --- answers --------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void answer_error(struct calls_api *a, uint64_t exchange, unsigned status, const char *code,
                          const char *message)
@@ -238,7 +238,7 @@ static void answer_offer(struct calls_api *a, struct work *w, size_t answer_len,
     http_server_answer(a->server, w->exchange, &r);
 }
 
-/* --- offers ---------------------------------------------------------------------------------- */
+/* --- offers ----------------------------------------------------------------------------------- */
 
 /* A header of the client as text for people: printable, of one line, up to `end`. */
 static struct bytes_view note_of(struct bytes_view field, const char *end)
@@ -409,7 +409,7 @@ static void take_failure(struct calls_api *a, struct work *w, const struct sessi
     }
 }
 
-/* --- hang-ups -------------------------------------------------------------------------------- */
+/* --- hang-ups --------------------------------------------------------------------------------- */
 
 static void answer_hangup(struct calls_api *a, uint64_t exchange, enum calls_hangup hangup)
 {
@@ -460,7 +460,7 @@ static void take_hangup(struct calls_api *a, struct work *w, const struct sessio
     finish_work(a, w);
 }
 
-/* --- outcomes and ends ----------------------------------------------------------------------- */
+/* --- outcomes and ends ------------------------------------------------------------------------ */
 
 void calls_api_outcome(struct calls_api *a, const struct session_outcome *outcome, uint64_t now_us)
 {

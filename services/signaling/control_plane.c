@@ -28,7 +28,7 @@ struct control_plane {
     struct log_limit unreachable_limit;
 };
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static bool listen_for_announcements(struct control_plane *p, const struct net_addr *listen,
                                      struct fault *fault)
@@ -104,7 +104,7 @@ struct fleet *control_plane_fleet(struct control_plane *p)
     return p->fleet;
 }
 
-/* --- announcements --------------------------------------------------------------------------- */
+/* --- announcements ---------------------------------------------------------------------------- */
 
 static void open_client(struct control_plane *p, size_t slot, uint64_t now_us)
 {
@@ -221,7 +221,7 @@ uint64_t control_plane_next_timeout(const struct control_plane *p)
     return first_us;
 }
 
-/* --- housekeeping ------------------------------------------------------------------------------ */
+/* --- housekeeping ----------------------------------------------------------------------------- */
 
 /* Every request has its outcome first; and NNG closes a socket well when nothing is under way. */
 static bool may_be_closed(const struct control_plane *p, size_t slot)

@@ -15,7 +15,7 @@
 /* Turns of the loop, without sleep, that a client may cost who sends ahead of his answer. */
 #define EARLY_PIECES_MAX 8
 
-/* --- the header ---------------------------------------------------------------------------- */
+/* --- the header ------------------------------------------------------------------------------- */
 
 /* A field of the header, copied; absent, or too long to mean anything to us: empty. */
 static struct bytes_view copy_field(struct lws *wsi, enum lws_token_indexes token, char *text,
@@ -77,7 +77,7 @@ static void read_fields(struct http_connection *c)
                    sizeof(c->asked_request_headers));
 }
 
-/* --- the body's framing -------------------------------------------------------------------- */
+/* --- the body's framing ----------------------------------------------------------------------- */
 
 enum framing { FRAMING_GOOD, FRAMING_BAD, FRAMING_NO_LENGTH, FRAMING_TOO_LARGE, FRAMING_NO_MEMORY };
 
@@ -142,7 +142,7 @@ static void refuse(struct http_connection *c, enum framing framing)
     http_connection_answer(c, &r);
 }
 
-/* --- reading ------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 void http_connection_open(struct http_connection *c, struct lws *wsi, const struct net_addr *peer)
 {
@@ -234,7 +234,7 @@ int http_connection_on_body_end(struct http_connection *c, uint64_t now_us)
     }
 }
 
-/* --- answering ----------------------------------------------------------------------------- */
+/* --- answering -------------------------------------------------------------------------------- */
 
 void http_connection_answer(struct http_connection *c, const struct http_response *r)
 {
@@ -312,10 +312,7 @@ static int finish(struct http_connection *c)
         lws_set_timer_usecs(c->wsi, LINGER_US);
         return 0;
     }
-    if (c->is_last) {
-        return -1;
-    }
-    if (has_early_input(c->wsi)) {
+    if (c->is_last || has_early_input(c->wsi)) {
         return -1;
     }
     c->state = HTTP_CONNECTION_READING;
@@ -344,7 +341,7 @@ int http_connection_on_writeable(struct http_connection *c)
     return finish(c);
 }
 
-/* --- ends ---------------------------------------------------------------------------------- */
+/* --- ends ------------------------------------------------------------------------------------- */
 
 int http_connection_on_timer(struct http_connection *c)
 {

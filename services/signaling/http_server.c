@@ -51,7 +51,7 @@ struct http_server {
     size_t watch_next; /* where to look for the next readable watch */
 };
 
-/* --- events ---------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static void queue_events(struct http_server *s, struct http_connection *c)
 {
@@ -133,7 +133,7 @@ bool http_server_is_idle(const struct http_server *s)
     return true;
 }
 
-/* --- accepting ------------------------------------------------------------------------------- */
+/* --- accepting -------------------------------------------------------------------------------- */
 
 /* An IPv6 client has a whole /64 to call from. */
 static bool is_same_client(const struct net_addr *a, const struct net_addr *b)
@@ -201,7 +201,7 @@ static void accept_clients(struct http_server *s)
     }
 }
 
-/* --- libwebsockets --------------------------------------------------------------------------- */
+/* --- libwebsockets ---------------------------------------------------------------------------- */
 
 static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
                    size_t len)
@@ -297,7 +297,7 @@ static bool open_library(struct http_server *s, struct fault *fault)
     return s->vhost != NULL || fault_set(fault, FAULT_LIBRARY, "libwebsockets does not start");
 }
 
-/* --- watches ----------------------------------------------------------------------------------- */
+/* --- watches ---------------------------------------------------------------------------------- */
 
 static bool watch_open(struct http_server *s, struct http_watch *watch, int fd, size_t tag)
 {
@@ -339,7 +339,7 @@ void http_server_unwatch(struct http_watch *watch)
     }
 }
 
-/* --- life ---------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static bool check_descriptors(const struct http_server_config *config, struct fault *fault)
 {
@@ -431,7 +431,7 @@ const struct http_server_counts *http_server_counts(const struct http_server *s)
     return &s->counts;
 }
 
-/* --- the loop -------------------------------------------------------------------------------------- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 /* A timer that comes due before libwebsockets has begun to sleep bounds that sleep no more. */
 static void on_wake(lws_sorted_usec_list_t *wake)

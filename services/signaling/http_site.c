@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 
-/* The page runs its own scripts only, speaks to this origin only, and plays what it was sent. */
+/* The page is made of its own files and speaks to this origin alone. */
 #define PAGE_POLICY                                                                                \
-    "default-src 'self'; style-src 'self' 'unsafe-inline'; media-src 'self' blob:; "               \
-    "object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+    "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; "                 \
+    "frame-ancestors 'none'"
 
 static struct http_response not_allowed(enum http_resource resource)
 {

@@ -6,6 +6,7 @@
 #include "services/signaling/signaling_metrics.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SERVICE "signaling"
@@ -33,12 +34,52 @@ struct service {
     metric_value *is_listening;
     metric_value *has_heard;
     metric_value *is_not_draining;
+    struct timespec keys_seen; /* when the key directory changed, as the last tick saw it */
+    struct timespec keys_read; /* and as the ring that is in use saw it */
     uint64_t tick_us;
     uint64_t drain_began_us; /* 0: not draining */
     bool is_over;
 };
 
-/* --- parts ----------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------- */
+
+/* The last change, also when a mounted volume was swapped by renaming a link in it. */
+static struct timespec key_directory_time(const struct service *s)
+{
+    struct stat status;
+    return stat(s->config.keys_directory, &status) == 0 ? status.st_mtim : (struct timespec){0};
+}
+
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static void reload_keys(struct service *s)
+{
+    struct fault fault = {0};
+    s->keys_read = key_directory_time(s);
+    struct key_ring *ring = key_ring_load(s->config.keys_directory, &fault);
+    if (ring == NULL) {
+        log_error("keys.refused error=\"%s\" kept=old", fault.text);
+        return;
+    }
+    calls_api_set_ring(s->calls, ring);
+    log_info("keys.loaded active=%02u", key_ring_active_id(ring));
+}
+
+/* Files come one after the other: the directory is read when it has been quiet for a tick. */
+static void watch_keys(struct service *s)
+{
+    const struct timespec changed = key_directory_time(s);
+    const bool is_quiet = is_same_time(&changed, &s->keys_seen);
+    s->keys_seen = changed;
+    if (is_quiet && !is_same_time(&changed, &s->keys_read)) {
+        reload_keys(s);
+    }
+}
+
+/* --- parts ------------------------------------------------------------------------------------ */
 
 static void add_condition(struct service *s, const char *name, metric_value **out)
 {
@@ -76,6 +117,7 @@ static bool open_ports(struct service *s, struct fault *fault)
 
 static bool open_parts(struct service *s, struct fault *fault)
 {
+    s->keys_read = key_directory_time(s);
     struct key_ring *ring = key_ring_load(s->config.keys_directory, fault);
     if (ring == NULL) {
         return false;
@@ -119,19 +161,7 @@ static void close_parts(struct service *s)
     web_files_destroy(s->files);
 }
 
-/* --- the loop -------------------------------------------------------------------------------- */
-
-static void reload_keys(struct service *s)
-{
-    struct fault fault = {0};
-    struct key_ring *ring = key_ring_load(s->config.keys_directory, &fault);
-    if (ring == NULL) {
-        log_error("keys.kept reason=\"%s\"", fault.text);
-        return;
-    }
-    calls_api_set_ring(s->calls, ring);
-    log_info("keys.loaded active=%u", key_ring_active_id(ring));
-}
+/* --- the loop --------------------------------------------------------------------------------- */
 
 static void stop(struct service *s, uint64_t now_us)
 {
@@ -187,6 +217,7 @@ static void tick(struct service *s, uint64_t now_us)
 {
     s->tick_us = now_us + TICK_US;
     control_plane_tick(s->plane, now_us);
+    watch_keys(s);
     if (fleet_slot_end(control_plane_fleet(s->plane)) > 0) {
         metric_set(s->has_heard, 1);
     }

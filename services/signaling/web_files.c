@@ -106,22 +106,32 @@ static bool add_file(struct web_files *w, int directory_fd, const char *name, st
     return true;
 }
 
+static bool add_all(struct web_files *w, DIR *dir, struct fault *fault)
+{
+    const struct dirent *entry = NULL;
+    while ((entry = readdir(dir)) != NULL) {
+        if (is_served_name(entry->d_name) && !add_file(w, dirfd(dir), entry->d_name, fault)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 struct web_files *web_files_load(const char *directory, struct fault *fault)
 {
+    struct web_files *w = calloc(1, sizeof(*w));
+    if (w == NULL) {
+        (void)fault_set(fault, FAULT_SYSTEM, "web files: out of memory");
+        return NULL;
+    }
     DIR *dir = opendir(directory);
     if (dir == NULL) {
         (void)fault_set(fault, FAULT_CONFIG, "open web directory %s: %s", directory,
                         strerror(errno));
+        free(w);
         return NULL;
     }
-    struct web_files *w = calloc(1, sizeof(*w));
-    bool is_good = w != NULL || fault_set(fault, FAULT_SYSTEM, "web files: out of memory");
-    struct dirent *entry = NULL;
-    while (is_good && (entry = readdir(dir)) != NULL) {
-        if (is_served_name(entry->d_name)) {
-            is_good = add_file(w, dirfd(dir), entry->d_name, fault);
-        }
-    }
+    const bool is_good = add_all(w, dir, fault);
     (void)closedir(dir);
     if (!is_good) {
         web_files_destroy(w);

@@ -17,7 +17,14 @@ DOORS = [
     ("*.pb-c.h", ["common/control/control_message.c"]),
     ("protobuf-c/*", ["common/control/control_decoder.c"]),
     ("yaml.h", ["common/runtime/config_tree.c"]),
-    ("libwebsockets.h", ["common/runtime/admin_http.c", "services/signaling/http_server.c"]),
+    (
+        "libwebsockets.h",
+        [
+            "common/runtime/admin_http.c",
+            "services/signaling/http_server.c",
+            "services/signaling/http_connection.c",
+        ],
+    ),
     (
         "jansson.h",
         [

@@ -2,8 +2,9 @@
  *
  * usage: fake_transceiver INSTANCE ANNOUNCE_URL CONTROL_URL [ORDER...]
  * It writes a line for each request: `create CALL_ID`, `end CALL_ID REASON`; and one for each
- * offer's other fields. Its orders, also read as lines: `state ready|full|draining`, `backend yes|no`, `mute`,
- * `behave WORD`; it ends at the end of its input. An offer may say `behave WORD` itself:
+ * offer's other fields. Its orders, also read as lines: `state ready|full|draining`,
+ * `backend yes|no`, `mute`, `behave WORD`. It ends at the end of its input. An offer may say
+ * `behave WORD` itself:
  *      a refusal's name  it is refused so, with the message "as told"
  *      silent            no answer
  *      slow              an answer after 400 ms

@@ -101,7 +101,7 @@ class Signaling:
         for line in text.splitlines():
             if line.startswith(name + " "):
                 return float(line.split()[-1])
-        raise AssertionError(f"no metric {name}")
+        return None
 
     def wait_for_metric(self, name, value):
         wait_until(lambda: self.metric(name) == value, f"{name} {value}")
@@ -334,9 +334,16 @@ class Calls(Base):
         self.signaling.write_keys("01")
         self.signaling.process.send_signal(signal.SIGHUP)
         self.signaling.wait_for_metric(
-            'earshot_key_ring_key_info{ring="signaling",key_id="01",active="1"}', 1)
+            'earshot_key_ring_key_info{ring="signaling",key_id="01",active="true"}', 1)
         self.assertRegex(self.offer().getheader("Location"), f"^{CALLS}/rtc_B")
         self.assertEqual(self.signaling.request("DELETE", location).status, 200)
+        self.signaling.write_keys("02")  # and by themselves, when their directory changes
+        self.signaling.wait_for_metric(
+            'earshot_key_ring_key_info{ring="signaling",key_id="02",active="true"}', 1)
+        os.remove(self.signaling.path("keys", "active"))
+        wait_until(lambda: "keys.refused" in self.signaling.read_log(), "a ring refused")
+        self.assertRegex(self.offer().getheader("Location"), f"^{CALLS}/rtc_C")
+        self.signaling.write_keys("02")
         self.retire(fake)
 
 

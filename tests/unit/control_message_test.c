@@ -38,7 +38,7 @@ static void assert_view(struct bytes_view view, const char *text)
     assert_memory_equal(view.data, text, view.len);
 }
 
-/* --- samples --------------------------------------------------------------------------------- */
+/* --- samples ---------------------------------------------------------------------------------- */
 
 static struct control_announcement sample_announcement(void)
 {
