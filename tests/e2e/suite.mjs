@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 export const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 export const artefacts = process.env.EARSHOT_ARTEFACTS ?? join(root, 'build/e2e');
 export const run = process.env.EARSHOT_RUN ?? join(artefacts, 'run');
-export const pageUrl = 'http://127.0.0.1:8080/';
+export const pageUrl = process.env.EARSHOT_PAGE ?? 'http://127.0.0.1:8080/';
 
 const adminPort = { relay: 7801, transceiver: 7802, signaling: 7803, 'inference-stub': 7804 };
 

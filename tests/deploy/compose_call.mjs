@@ -1,0 +1,17 @@
+// compose_call.mjs - a person talks to the containers: through the published port, in a real Chromium
+import { openCall, openChromium } from '../e2e/chromium.mjs';
+import { check, sleep, until } from '../e2e/suite.mjs';
+
+const browser = await openChromium();
+try {
+  const page = await openCall(browser);
+  await until('audio comes back', () => page.evaluate(() => window.earshot.stats.packetsReceived > 100));
+  await sleep(2000);
+  const seen = await page.evaluate(() => ({ stats: window.earshot.stats, peakHz: window.earshot.peakHz }));
+  check('what is said comes back, 440 +- 5 Hz', Math.abs(seen.peakHz - 440) <= 5, seen.peakHz);
+  check('no packet is lost', seen.stats.packetsLost === 0, seen.stats);
+  await page.getByRole('button', { name: /hang up|end/i }).click();
+  await until('the page has ended the call', () => page.evaluate(() => window.earshot.state !== 'talking'));
+} finally {
+  await browser.close();
+}

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""The running composition, from outside: it gets well, serves the page, takes a call through the
+published port, and ends in order.
+
+usage: compose_smoke.py STATE    under tests/tools/container-engine.sh, which starts it and cleans up
+       compose_smoke.py          what runs there
+"""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from datetime import datetime
+
+from stun_probe import probe
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.realpath(os.path.join(HERE, "../.."))
+OFFER = os.path.join(HERE, "../corpus/offers/chromium-156-audio-dc.sdp")
+PAGE = f"http://127.0.0.1:{os.environ.get('HTTP_PORT')}"
+MEDIA = ("127.0.0.1", int(os.environ.get("RELAY_UDP_PORT", 0)))
+SERVICES = ("relay", "inference-stub", "transceiver", "signaling")
+STOP_ORDER = (("signaling", "transceiver"), ("transceiver", "relay"), ("transceiver", "inference-stub"))
+WELL_S_MAX = 60
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def claim(text, holds, seen=""):
+    say(f"{'ok  ' if holds else 'FAIL'} {text}: {seen}")
+    if not holds:
+        sys.exit(1)
+
+
+def output(*command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def compose(*words):
+    has_plugin = subprocess.run(["docker", "compose", "version"], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL, check=False).returncode == 0
+    subprocess.run([*(["docker", "compose"] if has_plugin else ["docker-compose"]), *words], check=True)
+
+
+def states():
+    """{service: State} as the engine tells it."""
+    project = os.environ["COMPOSE_PROJECT_NAME"]
+    label = f"label=com.docker.compose.project={project}"
+    ids = output("docker", "ps", "-aq", "--filter", label).split()
+    return {c["Config"]["Labels"]["com.docker.compose.service"]: c["State"]
+            for c in json.loads(output("docker", "inspect", *ids))}
+
+
+def moment(text):
+    """Docker's nanoseconds, as far as Python goes."""
+    return datetime.fromisoformat(re.sub(r"(\.\d{1,6})\d*Z|Z", lambda m: (m[1] or ".0").ljust(7, "0"), text))
+
+
+def request(path, body=None, kind="application/sdp"):
+    """(status, headers, text)"""
+    asked = urllib.request.Request(PAGE + path, data=body, headers={"Content-Type": kind})
+    with urllib.request.urlopen(asked, timeout=10) as answer:
+        return answer.status, answer.headers, answer.read().decode()
+
+
+def it_gets_well():
+    deadline = time.monotonic() + WELL_S_MAX
+    now = states()
+    while any(now[s].get("Health", {}).get("Status") != "healthy" for s in SERVICES):
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.2)
+        now = states()
+    health = {s: now[s].get("Health", {}).get("Status") for s in SERVICES}
+    claim("every service is healthy", set(health.values()) == {"healthy"}, health)
+    claim("the keys were made", now["keys"]["ExitCode"] == 0, now["keys"]["Status"])
+    took = moment(now["signaling"]["StartedAt"]) - moment(now["keys"]["StartedAt"])
+    say(f"     signaling runs {took.total_seconds():.1f} s after the keys")
+
+
+def the_page_is_there():
+    status, _, text = request("/")
+    claim("the page is served", status == 200 and "earshot" in text, f"{len(text)} characters")
+    status, _, text = request("/readyz")
+    claim("signaling is ready", status == 200, text.split("\n"))
+
+
+def field(sdp, name):
+    return re.search(rf"^a={name}:(\S+)", sdp, re.M)[1]
+
+
+def an_offer_is_answered():
+    """The server's answer, after the checks a browser would begin with."""
+    with open(OFFER, "rb") as file:
+        offer = file.read()
+    status, headers, answer = request("/v1/realtime/calls", offer)
+    claim("an offer is answered", status == 201, headers["Location"])
+    candidates = re.findall(r"^a=candidate:\S+ 1 (\w+) \d+ (\S+) (\d+)", answer, re.M)
+    claim("the answer names the published address", candidates == [("udp", MEDIA[0], str(MEDIA[1]))],
+          candidates)
+    username = f"{field(answer, 'ice-ufrag')}:{field(offer.decode(), 'ice-ufrag')}"
+    password = field(answer, "ice-pwd")
+    seen = probe(MEDIA, username, password)
+    claim("the transceiver answers through the published port", seen is not None, seen)
+    claim("and only to whom has the password", probe(MEDIA, username, password[::-1], 4) is None)
+    status, _, _ = request(headers["Location"] + "/hangup", b"")
+    claim("the call is hung up", status == 200, status)
+
+
+def a_browser_talks():
+    subprocess.run(["node", os.path.join(HERE, "compose_call.mjs")], check=True,
+                   env={**os.environ, "EARSHOT_PAGE": f"{PAGE}/"})
+
+
+def it_ends_in_order():
+    compose("stop")
+    now = states()
+    codes = {s: now[s]["ExitCode"] for s in SERVICES}
+    claim("every service ends by itself", set(codes.values()) == {0}, codes)
+    ends = {s: moment(now[s]["FinishedAt"]) for s in SERVICES}
+    for first, then in STOP_ORDER:
+        claim(f"{first} ends before {then}", ends[first] <= ends[then], str(ends[then] - ends[first]))
+
+
+def free_port(kind):
+    with socket.socket(socket.AF_INET, kind) as seeker:
+        seeker.bind(("127.0.0.1", 0))
+        return str(seeker.getsockname()[1])
+
+
+def start_under_the_engine(state):
+    """On ports that are free, beside whatever runs here; so it is also shown that they move."""
+    os.environ.update(RELAY_UDP_PORT=free_port(socket.SOCK_DGRAM), HTTP_PORT=free_port(socket.SOCK_STREAM),
+                      SUBNET_PREFIX="198.19", STUB_MODE="echo", EARSHOT_TAG="smoke")
+    engine = os.path.join(ROOT, "tests/tools/container-engine.sh")
+    os.execv(engine, [engine, "-s", state, "-C", ROOT, "-f", "docker-compose.yml",
+                      "-f", "docker-compose.ci.yml", "--", sys.executable, "-B", os.path.abspath(__file__)])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 2:
+        start_under_the_engine(sys.argv[1])
+    it_gets_well()
+    the_page_is_there()
+    an_offer_is_answered()
+    a_browser_talks()
+    it_ends_in_order()
