@@ -200,10 +200,10 @@ static void take_audio(struct voice_downlink *d, const struct backend_frame *fra
     }
 }
 
-/* The queue is cut first; FLUSHED tells how much of the utterance left before; then it is done. */
+/* The queue is cut first; FLUSHED tells how much of the utterance left before; then it is done. All
+ * events of before are told: they are after each change. */
 static void take_flush(struct voice_downlink *d, const struct backend_frame *frame, uint64_t now_us)
 {
-    emit_events(d, now_us);
     const struct playout_flushed flushed = playout_queue_flush(d->queue, frame->utterance);
     char text[JSON_CAP];
     const struct backend_flushed payload = {
