@@ -7,13 +7,12 @@ import { artefacts, pageUrl, writeTone } from './suite.mjs';
 const quiet = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync',
   '--disable-background-networking', '--disable-component-update', '--disable-dev-shm-usage'];
 
-export async function openChromium() {
-  const tone = writeTone(`${artefacts}/tone-440.wav`, 440, 10);
+export async function openChromium(microphone = writeTone(`${artefacts}/tone-440.wav`, 440, 10)) {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     headless: true,
     args: [...quiet, '--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream',
-      `--use-file-for-fake-audio-capture=${tone}`, '--autoplay-policy=no-user-gesture-required'],
+      `--use-file-for-fake-audio-capture=${microphone}`, '--autoplay-policy=no-user-gesture-required'],
   });
 }
 

@@ -57,8 +57,8 @@ export function killAndRestart(service) {
   writeFileSync(join(run, `${service}.pid`), `${child.pid}\n`);
 }
 
-// A microphone that hums: 16-bit mono WAV, 48 kHz, whole periods so that it loops without a click.
-export function writeTone(file, hz, seconds) {
+// A microphone: 16-bit mono WAV, 48 kHz; sample(second) gives -1..1. Chromium plays it in a loop.
+export function writeWav(file, seconds, sample) {
   const rate = 48000;
   const samples = rate * seconds;
   const wav = Buffer.alloc(44 + 2 * samples);
@@ -75,12 +75,16 @@ export function writeTone(file, hz, seconds) {
   wav.write('data', 36);
   wav.writeUInt32LE(2 * samples, 40);
   for (let i = 0; i < samples; i++) {
-    wav.writeInt16LE(Math.round(9000 * Math.sin((2 * Math.PI * hz * i) / rate)), 44 + 2 * i);
+    wav.writeInt16LE(Math.round(32767 * sample(i / rate)), 44 + 2 * i);
   }
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, wav);
   return file;
 }
+
+// A hum of whole periods, so that the loop has no click.
+export const writeTone = (file, hz, seconds) =>
+  writeWav(file, seconds, (second) => 0.27 * Math.sin(2 * Math.PI * hz * second));
 
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
