@@ -9,7 +9,7 @@ try {
   await sleep(2000);
   const seen = await page.evaluate(() => ({ stats: window.earshot.stats, peakHz: window.earshot.peakHz }));
   check('what is said comes back, 440 +- 5 Hz', Math.abs(seen.peakHz - 440) <= 5, seen.peakHz);
-  check('no packet is lost', seen.stats.packetsLost === 0, seen.stats);
+  check('not one packet in a hundred is lost', seen.stats.packetsLost * 100 < seen.stats.packetsReceived, seen.stats);
   await page.getByRole('button', { name: /hang up|end/i }).click();
   await until('the page has ended the call', () => page.evaluate(() => window.earshot.state !== 'talking'));
 } finally {

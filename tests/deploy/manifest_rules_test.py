@@ -6,7 +6,7 @@ import tempfile
 import unittest
 
 import manifest_rules as rules
-from manifests import OVERLAYS, Manifests, container, pod, render, variable
+from manifests import OVERLAYS, Manifests, container, pod, render, require_kubectl, variable
 
 PROGRAMS = sys.argv.pop(1)
 
@@ -248,4 +248,5 @@ class ManifestRules(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    require_kubectl()
     unittest.main()
