@@ -9,6 +9,7 @@
 #include "services/transceiver/core/rtp/rtp_sender.h"
 #include "services/transceiver/core/transport/dtls_transport.h"
 #include "services/transceiver/core/transport/srtp_transport.h"
+#include "tests/speech_like.h"
 
 #include <assert.h>
 #include <math.h>
@@ -245,13 +246,23 @@ static void drain_dtls(struct sim_client *c, uint64_t now_us)
     }
 }
 
+static void make_tone(uint64_t first, int16_t frame[SLOT_SAMPLES])
+{
+    for (size_t i = 0; i < SLOT_SAMPLES; i++) {
+        const double t = (double)(first + i) / SIM_CLIENT_RATE_HZ;
+        frame[i] = (int16_t)(8000.0 * sin(2 * M_PI * SIM_CLIENT_TONE_HZ * t));
+    }
+}
+
 static void speak(struct sim_client *c, uint64_t now_us)
 {
     int16_t frame[SLOT_SAMPLES] = {0};
     struct packet *p = queue_packet(c);
-    for (size_t i = 0; c->speaks && i < SLOT_SAMPLES; i++) {
-        const double t = (double)(c->spoken_samples + i) / SIM_CLIENT_RATE_HZ;
-        frame[i] = (int16_t)(8000.0 * sin(2 * M_PI * SIM_CLIENT_TONE_HZ * t));
+    if (c->speaks && c->config.has_voice) {
+        speech_like_voice(&c->random, -20, SIM_CLIENT_RATE_HZ, c->spoken_samples, frame,
+                          SLOT_SAMPLES);
+    } else if (c->speaks) {
+        make_tone(c->spoken_samples, frame);
     }
     c->spoken_samples += SLOT_SAMPLES;
     rtp_sender_next_slot(c->sender, now_us);

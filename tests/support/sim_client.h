@@ -3,7 +3,8 @@
  *
  * Takes:   our answer, datagrams, time.
  * Gives:   an offer, datagrams, and what it heard: how many packets, what was missing, which tone.
- * Speaks:  a sine of SIM_CLIENT_TONE_HZ, from the moment SRTP has keys, unless told to be silent.
+ * Speaks:  a sine of SIM_CLIENT_TONE_HZ, or a voice, from the moment SRTP has keys, unless told to be
+ *          silent.
  */
 #ifndef EARSHOT_SIM_CLIENT_H
 #define EARSHOT_SIM_CLIENT_H
@@ -22,6 +23,7 @@ struct sim_client_config {
     uint64_t seed;
     bool is_dtls_client;         /* a=setup:active, else actpass */
     bool lies_about_fingerprint; /* the offer names another certificate */
+    bool has_voice;              /* speaks as a person would (tests/speech_like.h), not a tone */
 };
 
 struct sim_client_heard {
