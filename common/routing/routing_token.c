@@ -10,8 +10,8 @@
 
 static const char ice_char[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* The inverse of ice_char, plus 1: 0 is any other character. A table, because the letters of a token
- * are random and each wrongly guessed branch costs as much as the cipher. */
+/* The inverse of ice_char, plus 1: 0 is any other character. A table, because the letters of a
+ * token are random and a wrongly guessed branch or two cost as much as the cipher. */
 /* clang-format off */
 static const uint8_t sextet_plus_1[UINT8_MAX + 1] = {
     ['A'] = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,

@@ -3,8 +3,8 @@
  *
  * Takes:   our answer, datagrams, time.
  * Gives:   an offer, datagrams, and what it heard: how many packets, what was missing, which tone.
- * Speaks:  a sine of SIM_CLIENT_TONE_HZ, or a voice, from the moment SRTP has keys, unless told to be
- *          silent.
+ * Speaks:  a sine of SIM_CLIENT_TONE_HZ, or a voice, from the moment SRTP has keys, unless told to
+ *          be silent.
  */
 #ifndef EARSHOT_SIM_CLIENT_H
 #define EARSHOT_SIM_CLIENT_H
