@@ -74,9 +74,9 @@ static void write_offer(struct sim_client *c)
                    "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0\r\n"
                    "m=audio 9 UDP/TLS/RTP/SAVPF %d\r\nc=IN IP4 0.0.0.0\r\na=mid:0\r\n"
                    "a=ice-ufrag:%s\r\na=ice-pwd:%s\r\na=fingerprint:sha-256 %s\r\n"
-                   "a=setup:%s\r\na=sendrecv\r\na=rtcp-mux\r\na=rtpmap:%d opus/48000/2\r\n",
+                   "a=setup:%s\r\na=%s\r\na=rtcp-mux\r\na=rtpmap:%d opus/48000/2\r\n",
                    PAYLOAD_TYPE, c->ufrag, c->pwd, fingerprint, setup[c->config.is_dtls_client],
-                   PAYLOAD_TYPE);
+                   c->config.direction == NULL ? "sendrecv" : c->config.direction, PAYLOAD_TYPE);
 }
 
 struct sim_client *sim_client_create(const struct sim_client_config *config)

@@ -24,6 +24,7 @@ struct sim_client_config {
     bool is_dtls_client;         /* a=setup:active, else actpass */
     bool lies_about_fingerprint; /* the offer names another certificate */
     bool has_voice;              /* speaks as a person would (tests/speech_like.h), not a tone */
+    const char *direction;       /* of its audio; NULL: sendrecv */
 };
 
 struct sim_client_heard {
