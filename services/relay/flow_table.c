@@ -178,6 +178,11 @@ struct flow *flow_table_find(struct flow_table *t, const struct net_addr *client
     return &t->slot[at];
 }
 
+void flow_table_prefetch(const struct flow_table *t, const struct net_addr *client)
+{
+    __builtin_prefetch(&t->slot[hash_of(t, client) & t->mask]);
+}
+
 /* Frees the slot if a flow stands there; the public socket that its client uses. */
 static uint8_t release(struct flow_table *t, uint32_t at)
 {

@@ -63,6 +63,9 @@ void flow_table_destroy(struct flow_table *t);
 /* NULL when there is none, or its life is over. */
 struct flow *flow_table_find(struct flow_table *t, const struct net_addr *client, uint64_t now_us);
 
+/* Starts to load the client's line, so that a find of the same batch need not wait for memory. */
+void flow_table_prefetch(const struct flow_table *t, const struct net_addr *client);
+
 /* Makes the client's flow, new or not, a half-open one of this owner. NULL, and the table as it
  * was, when the owner has its share of half-open flows, or confirmed flows fill the table. */
 struct flow *flow_table_open(struct flow_table *t, const struct net_addr *client,

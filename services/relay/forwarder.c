@@ -243,6 +243,11 @@ static struct verdict route_stun(struct forwarder *f, const struct arrival *arri
     return result == STUN_NOT_REQUEST ? follow_flow(f, arrival, now_us) : dropped(FORWARD_UP_STUN);
 }
 
+void forwarder_prefetch(const struct forwarder *f, const struct net_addr *client)
+{
+    flow_table_prefetch(f->flows, client);
+}
+
 struct verdict forwarder_from_client(struct forwarder *f, struct bytes_view datagram,
                                      const struct net_addr *from, uint8_t socket, uint64_t now_us)
 {

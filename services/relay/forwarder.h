@@ -108,6 +108,9 @@ struct forwarder *forwarder_create(const struct forwarder_config *config, struct
                                    struct random_source random);
 void forwarder_destroy(struct forwarder *f);
 
+/* For each client of a batch, before the first of its datagrams: the look-ups of the batch then
+ * wait for memory together and not one after the other. Changes nothing. */
+void forwarder_prefetch(const struct forwarder *f, const struct net_addr *client);
 /* socket: the index in config.listen that the datagram came in on. */
 struct verdict forwarder_from_client(struct forwarder *f, struct bytes_view datagram,
                                      const struct net_addr *from, uint8_t socket, uint64_t now_us);

@@ -205,6 +205,9 @@ static void send_and_count(struct relay_worker *w, struct send_batch *b, int fd,
 static void forward_up(struct relay_worker *w, uint8_t public_index, uint64_t now_us)
 {
     for (size_t i = 0; i < w->received.count; i++) {
+        forwarder_prefetch(w->forwarder, &w->received.packet[i].from);
+    }
+    for (size_t i = 0; i < w->received.count; i++) {
         const struct received_packet *packet = &w->received.packet[i];
         const struct verdict v =
             forwarder_from_client(w->forwarder, bytes_view_of(packet->data, packet->len),

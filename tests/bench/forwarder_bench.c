@@ -11,7 +11,8 @@
 #define START_US       (1000 * US_PER_S)
 #define DATAGRAM_BYTES 24 /* short, so that a million downlinks fit in memory */
 #define PACKET_BYTES   (RELAY_SHIM_BYTES + DATAGRAM_BYTES)
-#define COUNT          50000
+#define BATCH          64 /* as the worker receives */
+#define COUNT          (800 * BATCH)
 #define SIZES          4
 
 static const struct flow_owner owner = {0x5eed0001, 0x2a03};
@@ -165,16 +166,28 @@ static void close_world(struct world *w)
 /* --- cases ------------------------------------------------------------------------------------ */
 
 /* A decision and, as in the worker, the shim that goes in front. */
-static void uplink(struct world *w, struct bytes_view datagram, size_t count,
+static void decide(struct world *w, struct bytes_view datagram, const struct net_addr *from,
                    enum forward_reason expected)
 {
     uint8_t shim[RELAY_SHIM_BYTES];
-    for (size_t i = 0; i < count; i++) {
-        const struct net_addr from = client_at(draw(w));
-        const struct verdict v = forwarder_from_client(w->forwarder, datagram, &from, 0, w->now_us);
-        assert(v.reason == expected);
-        if (v.action == FORWARD_TO_TRANSCEIVER) {
-            forwarder_write_shim(w->forwarder, &v, &from, shim);
+    const struct verdict v = forwarder_from_client(w->forwarder, datagram, from, 0, w->now_us);
+    assert(v.reason == expected);
+    if (v.action == FORWARD_TO_TRANSCEIVER) {
+        forwarder_write_shim(w->forwarder, &v, from, shim);
+    }
+}
+
+static void uplink(struct world *w, struct bytes_view datagram, size_t count,
+                   enum forward_reason expected)
+{
+    for (size_t done = 0; done < count; done += BATCH) {
+        struct net_addr from[BATCH];
+        for (size_t i = 0; i < BATCH; i++) {
+            from[i] = client_at(draw(w));
+            forwarder_prefetch(w->forwarder, &from[i]);
+        }
+        for (size_t i = 0; i < BATCH; i++) {
+            decide(w, datagram, &from[i], expected);
         }
     }
 }
