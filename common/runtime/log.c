@@ -282,11 +282,16 @@ void log_write(enum log_level level, const char *format, ...)
 
 bool log_limit_pass(struct log_limit *limit, uint64_t now_us)
 {
-    if (now_us < limit->next_us) {
+    const uint32_t budget = limit->lines_per_s == 0 ? 1 : limit->lines_per_s;
+    if (time_since(limit->begun_us, now_us) >= US_PER_S) {
+        limit->begun_us = now_us;
+        limit->passed = 0;
+    }
+    if (limit->passed >= budget) {
         limit->refused++;
         return false;
     }
-    limit->next_us = now_us + US_PER_S;
+    limit->passed++;
     limit->held_back = limit->refused;
     limit->refused = 0;
     return true;

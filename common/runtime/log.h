@@ -35,10 +35,16 @@ uint64_t log_dropped_lines(void);
 #define log_warn(...)  log_write(LOG_WARN, __VA_ARGS__)
 #define log_error(...) log_write(LOG_ERROR, __VA_ARGS__)
 
-/* At most one line a second for one call site. After a pass, held_back says how many lines were
- * refused since the pass before: print it. Starts as zeros. */
+/* For the events of calls and connections, of which each is news. */
+#define LOG_EVENTS_PER_S 20
+
+/* A call site's budget: lines_per_s in one second, then none until that second is over. After a
+ * pass, held_back says how many lines were refused since the pass before: print it. Starts as
+ * zeros, but for lines_per_s. */
 struct log_limit {
-    uint64_t next_us;
+    uint32_t lines_per_s; /* 0 is 1: for a fault that stays the same */
+    uint32_t passed;      /* in the second that began at begun_us */
+    uint64_t begun_us;
     uint64_t refused;
     uint64_t held_back;
 };

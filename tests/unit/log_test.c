@@ -296,6 +296,24 @@ static void a_limit_passes_once_a_second_and_counts_the_rest(void **state)
     assert_int_equal(limit.held_back, 0);
 }
 
+static void a_budget_is_spent_within_its_second_and_is_whole_in_the_next(void **state)
+{
+    (void)state;
+    struct log_limit limit = {.lines_per_s = 3};
+    for (uint64_t second = 0; second < 3; second++) {
+        const uint64_t begun_us = second * US_PER_S + 100;
+        uint64_t passed = 0;
+        for (uint64_t i = 0; i < 10; i++) {
+            passed += log_limit_pass(&limit, begun_us + i * 50000) ? 1 : 0;
+            if (i < 3) {
+                assert_int_equal(limit.held_back, i == 0 && second > 0 ? 7 : 0);
+            }
+        }
+        assert_int_equal(passed, 3);
+        assert_int_equal(limit.refused, 7);
+    }
+}
+
 static void foreign_text_becomes_one_printable_word(void **state)
 {
     (void)state;
@@ -347,6 +365,7 @@ int main(void)
         cmocka_unit_test(a_closed_stderr_is_only_counted),
         cmocka_unit_test(lines_of_two_threads_do_not_mix),
         cmocka_unit_test(a_limit_passes_once_a_second_and_counts_the_rest),
+        cmocka_unit_test(a_budget_is_spent_within_its_second_and_is_whole_in_the_next),
         cmocka_unit_test(foreign_text_becomes_one_printable_word),
         cmocka_unit_test(foreign_text_is_cut_between_escapes),
     };
