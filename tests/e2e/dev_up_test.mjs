@@ -1,7 +1,10 @@
-// dev_up_test.mjs - ./dev up as a newcomer meets it: starts fast, and says what is wrong in one line
-import { spawnSync } from 'node:child_process';
+// dev_up_test.mjs - ./dev up as a newcomer meets it: fast, and one line for what is wrong
+import { spawn, spawnSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,12 +12,14 @@ import { join } from 'node:path';
 import { check, root, sleep } from './suite.mjs';
 
 const scratch = mkdtempSync(join(tmpdir(), 'earshot-dev-'));
-const surroundings = { ...process.env, EARSHOT_PRESET: 'release', EARSHOT_RUN: join(scratch, 'run') };
+const run = join(scratch, 'run');
+const surroundings = { ...process.env, EARSHOT_PRESET: 'release', EARSHOT_RUN: run };
 
 function dev(args, extra = {}) {
   const started = Date.now();
-  const child = spawnSync(join(root, 'dev'), args, { env: { ...surroundings, ...extra }, encoding: 'utf8', cwd: '/' });
-  return { status: child.status, stderr: child.stderr.trim(), stdout: child.stdout, ms: Date.now() - started };
+  const env = { ...surroundings, ...extra };
+  const child = spawnSync(join(root, 'dev'), args, { env, encoding: 'utf8', cwd: '/' });
+  return { status: child.status, stderr: child.stderr.trim(), ms: Date.now() - started };
 }
 
 function servicesLeft() {
@@ -38,39 +43,83 @@ function refusal(what, result, ...words) {
 const first = dev(['up', '--detach']);
 check('the first start works', first.status === 0, first.stderr || first.ms);
 const again = dev(['up', '--detach']);
-check('a second one beside it is refused', again.status === 1 && again.stderr.includes('./dev down'), again.stderr);
+check('a second one beside it is refused',
+  again.status === 1 && again.stderr.includes('./dev down'), again.stderr);
 check('down ends well', dev(['down']).status === 0);
 check('down leaves nothing', servicesLeft().length === 0);
 const second = dev(['up', '--detach']);
 check('a second start takes less than 3 s', second.status === 0 && second.ms < 3000, second.ms);
 dev(['down']);
 
-// A port in use, of each kind.
-const tcp = createServer().listen(8080, '127.0.0.1');
-await sleep(100);
-refusal('HTTP port in use', dev(['up', '--detach']), '127.0.0.1:8080', 'in use');
-tcp.close();
-const udp = createSocket('udp4');
-await new Promise((resolve) => udp.bind(3478, '127.0.0.1', resolve));
-refusal('media port in use', dev(['up', '--detach', '--address', '127.0.0.1']), '127.0.0.1:3478', 'in use');
-udp.close();
+// A port in use: of each service, TCP and UDP, public and internal.
+const taken = [['signaling', 'tcp', 8080], ['relay', 'udp', 3478], ['relay', 'udp', 3503],
+  ['relay', 'tcp', 7102], ['transceiver', 'udp', 4000], ['transceiver', 'tcp', 7001],
+  ['signaling', 'tcp', 7101], ['inference-stub', 'tcp', 7200], ['relay', 'tcp', 7801],
+  ['transceiver', 'tcp', 7802], ['signaling', 'tcp', 7803], ['inference-stub', 'tcp', 7804]];
+for (const [service, kind, port] of taken) {
+  const holder = kind === 'tcp' ? createServer().listen(port, '127.0.0.1') : createSocket('udp4');
+  if (kind === 'udp') holder.bind(port, '127.0.0.1');
+  await sleep(100);
+  refusal(`${kind} port ${port} in use`, dev(['up', '--detach', '--address', '127.0.0.1']),
+    `earshot-${service}: `, `${port}`, 'in use');
+  holder.close();
+}
+
+// Another earshot, of another checkout: its ports answer, but they are not ours.
+check('the other one starts', dev(['up', '--detach']).status === 0);
+const beside = dev(['up', '--detach'], { EARSHOT_RUN: join(scratch, 'other') });
+check('one beside it is refused in one line', beside.status === 1 &&
+  beside.stderr.split('\n').length === 1 && beside.stderr.includes('in use'), beside.stderr);
+check('and leaves the other one alone', servicesLeft().length === 4, servicesLeft().length);
+dev(['down']);
+
+// In the foreground: a service that dies, ./dev down from elsewhere, and a terminal that closes.
+async function foreground(harm) {
+  const child = spawn(join(root, 'dev'), ['up'],
+    { env: surroundings, stdio: ['ignore', 'pipe', 'pipe'] });
+  let text = '';
+  child.stdout.on('data', (data) => { text += data; });
+  child.stderr.on('data', (data) => { text += data; });
+  const ended = new Promise((resolve) => child.on('exit', resolve));
+  for (let tries = 0; !text.includes('Ctrl-C') && tries < 200; tries++) await sleep(50);
+  await harm(child);
+  return { status: await ended, text };
+}
+const relayPid = () => Number(readFileSync(join(run, 'relay.pid'), 'utf8'));
+const died = await foreground(() => process.kill(relayPid(), 'SIGKILL'));
+check('a service that dies is named',
+  died.status === 1 && died.text.includes('relay ended by itself'));
+check('the others do not stay', servicesLeft().length === 0);
+const downed = await foreground(() => dev(['down']));
+check('down from elsewhere ends it well', downed.status === 0, downed.status);
+const closed = await foreground((child) => {
+  child.stdout.destroy();
+  child.stderr.destroy();
+  child.kill('SIGHUP');
+});
+check('a closed terminal leaves nothing running', servicesLeft().length === 0, closed.status);
+const interrupted = await foreground((child) => child.kill('SIGINT'));
+check('Ctrl-C stops everything', interrupted.status === 0 && servicesLeft().length === 0);
 
 // A configuration that is wrong.
 const broken = join(scratch, 'config');
+const withBroken = () => dev(['up', '--detach'], { EARSHOT_CONFIG: broken });
 cpSync(join(root, 'config/local'), broken, { recursive: true });
 const yaml = readFileSync(join(broken, 'relay.yaml'), 'utf8');
 writeFileSync(join(broken, 'relay.yaml'), yaml.replace('flows: 65536', 'flows: many'));
-refusal('a wrong value', dev(['up', '--detach'], { EARSHOT_CONFIG: broken }), 'relay.yaml:', 'flows');
+refusal('a wrong value', withBroken(), 'relay.yaml:', 'flows');
 writeFileSync(join(broken, 'relay.yaml'), `${yaml}\nflowz: 1\n`);
-refusal('an unknown key', dev(['up', '--detach'], { EARSHOT_CONFIG: broken }), 'relay.yaml:', 'flowz');
+refusal('an unknown key', withBroken(), 'relay.yaml:', 'flowz');
 writeFileSync(join(broken, 'relay.yaml'), `${yaml}\n  - : [`);
-refusal('broken YAML', dev(['up', '--detach'], { EARSHOT_CONFIG: broken }), 'relay.yaml:');
+refusal('broken YAML', withBroken(), 'relay.yaml:');
 
 // A package that can not be had: dpkg-query and apt-get of a machine without network.
 const bin = join(scratch, 'bin');
 mkdirSync(bin);
-writeFileSync(join(bin, 'dpkg-query'), '#!/bin/sh\ncase "$*" in *ninja-build) exit 1 ;; esac\nexec /usr/bin/dpkg-query "$@"\n');
-writeFileSync(join(bin, 'apt-get'), '#!/bin/sh\necho "E: Unable to fetch some archives" >&2\nexit 100\n');
+writeFileSync(join(bin, 'dpkg-query'),
+  '#!/bin/sh\ncase "$*" in *ninja-build) exit 1 ;; esac\nexec /usr/bin/dpkg-query "$@"\n');
+writeFileSync(join(bin, 'apt-get'),
+  '#!/bin/sh\necho "E: Unable to fetch some archives" >&2\nexit 100\n');
 chmodSync(join(bin, 'dpkg-query'), 0o755);
 chmodSync(join(bin, 'apt-get'), 0o755);
 const missing = dev(['up', '--detach'], { PATH: `${bin}:${process.env.PATH}` });
@@ -78,8 +127,10 @@ check('a missing package: exit 1', missing.status === 1);
 check('a missing package: named', missing.stderr.includes('ninja-build'), missing.stderr);
 
 // Words that mean nothing.
-for (const words of [['up', '--mode', 'opera'], ['up', '--colour'], ['fly'], ['up', '--mode']]) {
+for (const words of [['up', '--mode', 'opera'], ['up', '--colour'], ['fly'], ['up', '--mode'],
+  ['up', '--address', 'here'], ['up', '--address', '192.0.2.99'], ['down', 'now']]) {
   const result = dev(words);
-  check(`./dev ${words.join(' ')} is refused in one line`, result.status === 1 && result.stderr.split('\n').length === 1, result.stderr);
+  check(`./dev ${words.join(' ')} is refused in one line`,
+    result.status === 1 && result.stderr.split('\n').length === 1, result.stderr);
 }
 rmSync(scratch, { recursive: true, force: true });
