@@ -13,13 +13,14 @@ import { Call, CallError } from './call.js';
 import { Meter, Waveform } from './meters.js';
 import { closeMicrophone, openMicrophone } from './microphone.js';
 import { noStats, readStats } from './stats.js';
-import { clock, endedText, failureText, noticeText, reconnectText, states } from './texts.js';
+import { clock, endedText, failureText, reconnectText, states } from './texts.js';
 import { TimelineView } from './timeline.js';
 
 const STATS_MS = 250;
+const SETUP_MS_MAX = 15000;
 const SILENT_MS_MAX = 3000;
 const ATTEMPTS_MAX = 3;
-const RETRY_MS = 1500;
+const ATTEMPT_MS = 3500; // with SILENT_MS_MAX, nobody is left in doubt for 15 s
 
 const byId = (id) => document.getElementById(id);
 const timelineView = new TimelineView(byId('steps'), byId('total'));
@@ -73,7 +74,7 @@ function showTimeline(ends) {
 /* One session: a microphone, and one call after the other while sound stops */
 
 async function talk() {
-  const mine = { meters: {}, attempt: 1, since: 0, heardAt: 0 };
+  const mine = { meters: {}, attempts: 0, lostAt: 0, since: 0, heardAt: 0 };
   session = mine;
   stats = noStats;
   showStats();
@@ -98,15 +99,14 @@ async function talk() {
   mine.ticker = setInterval(() => tick(mine), STATS_MS);
   requestAnimationFrame(() => animate(mine));
   show('connecting');
-  dial(mine);
+  dial(mine, SETUP_MS_MAX);
 }
 
-function dial(mine) {
-  const call = new Call(mine.microphone);
+function dial(mine, setupMsMax) {
+  const call = new Call(mine.microphone, setupMsMax);
   mine.call = call;
   call.addEventListener('step', () => showTimeline(call.timeline.ends));
   call.addEventListener('connected', () => connected(mine));
-  call.addEventListener('notice', ({ detail: code }) => notice(code));
   call.addEventListener('closed', ({ detail: error }) => callClosed(mine, error));
   call.open();
 }
@@ -121,13 +121,6 @@ function connected(mine) {
   show('talking');
 }
 
-function notice(code) {
-  const text = noticeText(code);
-  if (text) {
-    byId('detail').textContent = text;
-  }
-}
-
 function callClosed(mine, error) {
   if (error === null) {
     hangUp(true);
@@ -138,25 +131,30 @@ function callClosed(mine, error) {
   }
 }
 
-/* At once, then with a pause before each further attempt; `error` is what a person hears when none
- * is left. */
+/* Each attempt has its slot of ATTEMPT_MS, the first begins at once. What a person hears when none
+ * is left: why the server refused the last one, or that sound stopped. */
 function redial(mine, error) {
   mine.call.close();
   mine.call = null;
-  if (mine.attempt > ATTEMPTS_MAX) {
-    fail(error);
+  const now = performance.now();
+  if (mine.attempts === 0) {
+    mine.lostAt = now;
+  }
+  const slotAt = mine.lostAt + mine.attempts * ATTEMPT_MS;
+  if (mine.attempts === ATTEMPTS_MAX) {
+    fail(error.code === 'no_path' ? new CallError('sound_stopped') : error);
     return;
   }
-  show('reconnecting', { detail: reconnectText(mine.attempt, ATTEMPTS_MAX) });
-  mine.retry = setTimeout(() => dial(mine), mine.attempt === 1 ? 0 : RETRY_MS);
-  mine.attempt++;
+  mine.attempts++;
+  show('reconnecting', { detail: reconnectText(mine.attempts, ATTEMPTS_MAX) });
+  mine.retry = setTimeout(() => dial(mine, ATTEMPT_MS), Math.max(0, slotAt - now));
 }
 
 /* The silence of an agent is sound too: a server sends packets all the time. */
 function watch(mine, packetsBefore) {
   if (stats.packetsReceived !== packetsBefore) {
     mine.heardAt = performance.now();
-    mine.attempt = 1;
+    mine.attempts = 0;
   } else if (state === 'talking' && performance.now() - mine.heardAt > SILENT_MS_MAX) {
     redial(mine, new CallError('sound_stopped'));
   }

@@ -2,16 +2,15 @@
  * call.js - one call: an offer, one POST, one peer connection, one DELETE
  *
  * The answer carries every candidate of the server, so nothing is gathered or trickled.
- * Events: "step" (the timeline has one more), "connected", "notice" (detail: a code of the server),
- * "closed" (detail: a CallError, or null when the server ended a call that had been connected).
- * A call that was closed here says nothing more.
+ * Events: "step" (the timeline has one more), "connected", "closed" (detail: a CallError, or null
+ * when the server ended a call that had been connected). A call that was closed here says nothing
+ * more.
  */
 
 import { Timeline } from './timeline.js';
 
 const CALLS_PATH = '/v1/realtime/calls';
-const REQUEST_MS_MAX = 10000;
-const SETUP_MS_MAX = 15000;
+const GOODBYE_MS_MAX = 1000;
 const FIRST_AUDIO_POLL_MS = 10;
 
 export class CallError extends Error {
@@ -37,13 +36,16 @@ export class Call extends EventTarget {
   #location = '';
   #isClosed = false;
   #isConnected = false;
-  #timers = [];
+  #setupMsMax;
+  #setupTimer;
+  #audioTimer;
 
-  constructor(microphone) {
+  /* setupMsMax: from open to the end of DTLS. */
+  constructor(microphone, setupMsMax) {
     super();
+    this.#setupMsMax = setupMsMax;
     const [track] = microphone.getAudioTracks();
     this.#connection.addTransceiver(track, { direction: 'sendrecv', streams: [microphone] });
-    this.#connection.createDataChannel('oai-events').onmessage = ({ data }) => this.#hear(data);
     this.#connection.ontrack = (event) => this.stream.addTrack(event.track);
     this.#connection.oniceconnectionstatechange = () => this.#iceChanged();
   }
@@ -54,6 +56,7 @@ export class Call extends EventTarget {
 
   /* Ends in "connected" or in "closed". */
   async open() {
+    this.#setupTimer = setTimeout(() => this.#setupTookTooLong(), this.#setupMsMax);
     try {
       const offer = await this.#connection.createOffer();
       const [answer] = await Promise.all([
@@ -66,14 +69,16 @@ export class Call extends EventTarget {
     }
   }
 
-  close() {
+  /* The server hears of it by the DELETE, not by the end of DTLS: only then it knows why. */
+  async close() {
     if (this.#isClosed) {
       return;
     }
     this.#isClosed = true;
-    this.#timers.forEach(clearInterval);
+    clearTimeout(this.#setupTimer);
+    clearInterval(this.#audioTimer);
+    await this.#delete();
     this.#connection.close();
-    this.#delete();
   }
 
   async #request(sdp) {
@@ -81,7 +86,6 @@ export class Call extends EventTarget {
       method: 'POST',
       headers: { 'Content-Type': 'application/sdp' },
       body: sdp,
-      signal: AbortSignal.timeout(REQUEST_MS_MAX),
     }).catch(() => {
       throw new CallError('server_silent');
     });
@@ -98,7 +102,6 @@ export class Call extends EventTarget {
   }
 
   async #apply(sdp) {
-    this.#timers.push(setTimeout(() => this.#fail(new CallError('no_path')), SETUP_MS_MAX));
     await this.#connection.setRemoteDescription({ type: 'answer', sdp });
     const { transport } = this.#connection.getSenders()[0];
     transport.onstatechange = () => this.#dtlsChanged(transport.state);
@@ -118,37 +121,40 @@ export class Call extends EventTarget {
   #dtlsChanged(state) {
     if (state === 'connected' && !this.#isConnected) {
       this.#isConnected = true;
-      clearTimeout(this.#timers[0]);
+      clearTimeout(this.#setupTimer);
       this.#mark('ice'); // its own event may come later
       this.#mark('dtls');
       this.dispatchEvent(new Event('connected'));
     } else if (state === 'failed' || state === 'closed') {
-      this.#fail(this.#isConnected ? null : new CallError('no_path'));
+      this.#ended();
     }
+  }
+
+  #ended() {
+    if (this.#isConnected) {
+      this.#location = ''; // there is nothing left to delete
+      this.#fail(null);
+    } else {
+      this.#fail(new CallError('no_path'));
+    }
+  }
+
+  #setupTookTooLong() {
+    this.#fail(new CallError(this.#location ? 'no_path' : 'server_silent'));
   }
 
   /* Neither browser has an event for the first packet that is heard. */
   #awaitAudio() {
-    const timer = setInterval(() => {
+    if (this.#isClosed) {
+      return;
+    }
+    this.#audioTimer = setInterval(() => {
       const [receiver] = this.#connection.getReceivers();
       if (receiver.getSynchronizationSources().length > 0) {
-        clearInterval(timer);
+        clearInterval(this.#audioTimer);
         this.#mark('firstAudio');
       }
     }, FIRST_AUDIO_POLL_MS);
-    this.#timers.push(timer);
-  }
-
-  #hear(data) {
-    let event = null;
-    try {
-      event = JSON.parse(data);
-    } catch {
-      return; // not for us
-    }
-    if (event?.type === 'error' && event.error?.code) {
-      this.dispatchEvent(new CustomEvent('notice', { detail: event.error.code }));
-    }
   }
 
   #mark(step) {
@@ -165,11 +171,14 @@ export class Call extends EventTarget {
     }
   }
 
-  /* keepalive: the request outlives the page that is being left. */
-  #delete() {
-    if (this.#location) {
-      fetch(this.#location, { method: 'DELETE', keepalive: true }).catch(() => {});
-      this.#location = '';
+  /* Ends with the answer, which may be late: the connection is closed all the same then.
+   * keepalive: the request outlives the page that is being left. */
+  async #delete() {
+    if (!this.#location) {
+      return;
     }
+    const signal = AbortSignal.timeout(GOODBYE_MS_MAX);
+    await fetch(this.#location, { method: 'DELETE', keepalive: true, signal }).catch(() => {});
+    this.#location = '';
   }
 }

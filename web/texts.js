@@ -23,7 +23,7 @@ export const states = {
   },
   reconnecting: {
     headline: 'Calling again',
-    detail: 'No sound came for three seconds.',
+    detail: 'The sound stopped.',
     button: 'Hang up',
   },
   ended: {
@@ -75,8 +75,8 @@ const failures = {
   no_path: {
     headline: 'No path for the sound',
     detail:
-      'The server was reached, but no audio gets through. ' +
-      'A firewall or VPN may block UDP and the server’s TCP port.',
+      'The server was reached, but no audio gets through. A firewall or VPN may block UDP: ' +
+      'try another network.',
   },
   sound_stopped: {
     headline: 'The connection was lost',
@@ -105,23 +105,13 @@ export function failureText({ code, message }) {
   return { headline, detail: message || detail };
 }
 
-/* What the server says on the event channel while a call goes on. */
-const notices = {
-  backend_lost: 'The agent’s backend is gone. The call stays up while it comes back.',
-  session_expiring: 'This call ends in a few seconds.',
-};
-
-export function noticeText(code) {
-  return notices[code] ?? '';
-}
-
 export function reconnectText(attempt, attemptsMax) {
-  return `No sound came for three seconds. Attempt ${attempt} of ${attemptsMax}.`;
+  return `The sound stopped. Attempt ${attempt} of ${attemptsMax}.`;
 }
 
 export function endedText(elapsedMs, byServer) {
   const talked = `You talked for ${clock(elapsedMs)}.`;
-  return byServer ? `The server ended it. ${talked}` : talked;
+  return byServer ? `The agent ended it, or was lost. ${talked} Call again to go on.` : talked;
 }
 
 export function clock(ms) {

@@ -1,5 +1,5 @@
-// far_end.mjs - the other end of a call without any service of ours: a second tab, and a server that
-// gives out web/ as signaling does and carries offers and answers between the two
+// far_end.mjs - the other end of a call without any service of ours: a second tab, and a server
+// that gives out web/ as signaling does and carries offers and answers between the two
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { basename, extname, join } from 'node:path';
@@ -10,8 +10,14 @@ export const toneHz = 440;
 export const callsPath = '/v1/realtime/calls';
 export const location = `${callsPath}/rtc_page`;
 
-const policy = "default-src 'self'; connect-src 'self'; media-src 'self' blob:; style-src 'self'; script-src 'self'";
-const types = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript', '.svg': 'image/svg+xml' };
+const policy = "default-src 'self'; connect-src 'self'; media-src 'self' blob:; " +
+  "style-src 'self'; script-src 'self'";
+const types = {
+  '.html': 'text/html',
+  '.css': 'text/css',
+  '.js': 'text/javascript',
+  '.svg': 'image/svg+xml',
+};
 
 // Answers an offer with a tone; window.calls[i] is the far end of the i-th call.
 async function answer({ sdp, toneHz: frequency }) {
@@ -21,7 +27,6 @@ async function answer({ sdp, toneHz: frequency }) {
   const sink = context.createMediaStreamDestination();
   tone.connect(sink);
   tone.start();
-  connection.ondatachannel = ({ channel }) => { connection.events = channel; };
   await connection.setRemoteDescription({ type: 'offer', sdp });
   connection.addTrack(sink.stream.getAudioTracks()[0], sink.stream);
   await connection.setLocalDescription(await connection.createAnswer());
@@ -42,6 +47,8 @@ export class FarEnd {
   requests = []; // "POST /v1/realtime/calls", "DELETE ...", in order
   refusal = null; // { status, body } for the next offers
   isDead = false; // hangs up on the next offers
+  isMute = false; // does not answer a DELETE
+  isUnreachable = false; // answers the next offers, but no check of theirs
   tab = null; // a page of this server's origin, set before the first call
 
   #server = createServer((request, response) => this.#serve(request, response));
@@ -69,7 +76,7 @@ export class FarEnd {
     }
     this.requests.push(`${request.method} ${pathname}`);
     if (request.method === 'POST') this.#call(request, response);
-    else response.end();
+    else if (!this.isMute) response.end();
   }
 
   #file(name, response) {
@@ -79,7 +86,10 @@ export class FarEnd {
       response.writeHead(404).end();
       return;
     }
-    response.writeHead(200, { 'Content-Type': `${type}; charset=utf-8`, 'Content-Security-Policy': policy });
+    response.writeHead(200, {
+      'Content-Type': `${type}; charset=utf-8`,
+      'Content-Security-Policy': policy,
+    });
     response.end(readFileSync(path));
   }
 
@@ -89,9 +99,11 @@ export class FarEnd {
     } else if (request.headers['content-type'] !== 'application/sdp') {
       response.writeHead(415).end();
     } else if (this.refusal) {
-      response.writeHead(this.refusal.status, { 'Content-Type': 'application/json' }).end(this.refusal.body);
+      response.writeHead(this.refusal.status, { 'Content-Type': 'application/json' });
+      response.end(this.refusal.body);
     } else {
-      const sdp = await this.tab.evaluate(answer, { sdp: await bodyOf(request), toneHz });
+      let sdp = await this.tab.evaluate(answer, { sdp: await bodyOf(request), toneHz });
+      if (this.isUnreachable) sdp = sdp.replace(/(?<=^a=ice-pwd:).*$/m, 'wrong'.repeat(5));
       response.writeHead(201, { 'Content-Type': 'application/sdp', Location: location }).end(sdp);
     }
   }

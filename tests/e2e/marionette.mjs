@@ -1,4 +1,5 @@
-// marionette.mjs - Firefox's own remote protocol, as much of it as a test needs: `length:[json]` over TCP
+// marionette.mjs - Firefox's own remote protocol, as much of it as a test needs: `length:[json]`
+// over TCP
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -40,7 +41,8 @@ async function connectWhenUp() {
 
 export async function openFirefox() {
   const profile = mkdtempSync(join(tmpdir(), 'earshot-firefox-'));
-  const lines = Object.entries(preferences).map(([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`);
+  const lines = Object.entries(preferences)
+    .map((pair) => `user_pref(${pair.map((word) => JSON.stringify(word)).join()});\n`);
   writeFileSync(join(profile, 'user.js'), lines.join(''));
   const program = process.env.FIREFOX ?? '/usr/bin/firefox-esr';
   const child = spawn(program, ['--headless', '--marionette', '--no-remote', '--profile', profile],
@@ -75,15 +77,22 @@ export async function openFirefox() {
     return answer;
   }
 
+  const valueOf = async (command, parameters) =>
+    (await send(`WebDriver:${command}`, parameters)).value;
+
   await send('WebDriver:NewSession', { capabilities: { alwaysMatch: {} } });
   return {
     goto: (url) => send('WebDriver:Navigate', { url }),
-    evaluate: async (expression) => (await send('WebDriver:ExecuteScript', { script: `return ${expression};`, args: [] })).value,
-    evaluateAsync: async (expression) => (await send('WebDriver:ExecuteAsyncScript', { script: `(${expression}).then(arguments[0]);`, args: [] })).value,
-    screenshot: async (path) => writeFileSync(path, Buffer.from((await send('WebDriver:TakeScreenshot', { full: false })).value, 'base64')),
+    evaluate: (expression) =>
+      valueOf('ExecuteScript', { script: `return ${expression};`, args: [] }),
+    evaluateAsync: (expression) =>
+      valueOf('ExecuteAsyncScript', { script: `(${expression}).then(arguments[0]);`, args: [] }),
+    async screenshot(path) {
+      writeFileSync(path, Buffer.from(await valueOf('TakeScreenshot', { full: false }), 'base64'));
+    },
     async close() {
       await send('Marionette:Quit', { flags: ['eForceQuit'] }).catch(() => {});
-      await new Promise((resolve) => (child.exitCode === null ? child.once('exit', resolve) : resolve()));
+      if (child.exitCode === null) await new Promise((resolve) => child.once('exit', resolve));
       rmSync(profile, { recursive: true, force: true });
     },
   };

@@ -12,3 +12,45 @@ export const watchConnections = `(() => {
 // A promise of the inbound audio's statistics.
 export const inbound = `window.connections.at(-1).getStats().then((report) =>
   ({ ...[...report.values()].find((s) => s.type === 'inbound-rtp' && s.kind === 'audio') }))`;
+
+// A promise of the datagrams that the browser sent and received: DTLS, RTP and RTCP as its
+// transport counts them, and the checks of every pair of addresses. Chromium only.
+export const datagrams = `window.connections.at(-1).getStats().then((report) => {
+  const all = [...report.values()];
+  const sum = (type, ...names) => all.filter((s) => s.type === type)
+    .reduce((total, s) => total + names.reduce((n, name) => n + (s[name] ?? 0), 0), 0);
+  return {
+    voiceSent: sum('outbound-rtp', 'packetsSent'),
+    voiceReceived: sum('inbound-rtp', 'packetsReceived'),
+    sent: sum('transport', 'packetsSent') + sum('candidate-pair', 'requestsSent', 'responsesSent'),
+    received: sum('transport', 'packetsReceived') +
+      sum('candidate-pair', 'requestsReceived', 'responsesReceived'),
+  };
+})`;
+
+// A promise of what is heard for `ms`: each 20 ms how loud the microphone and the agent's sound are
+// (mean square of the last 21 ms, 1 = full scale). getStats would not do: it tells the loudest of
+// the last 100 ms, and fades it.
+export const recordLevels = (ms) => `(async () => {
+  const context = new AudioContext({ sampleRate: 48000 });
+  const [user] = window.connections.at(-1).getSenders();
+  const [agent] = window.connections.at(-1).getReceivers();
+  const samples = new Float32Array(1024);
+  const meter = ({ track }) => {
+    const node = new AnalyserNode(context, { fftSize: samples.length });
+    context.createMediaStreamSource(new MediaStream([track])).connect(node);
+    return () => {
+      node.getFloatTimeDomainData(samples);
+      return samples.reduce((sum, sample) => sum + sample * sample, 0) / samples.length;
+    };
+  };
+  const meters = { user: meter(user), agent: meter(agent) };
+  const trace = [];
+  const began = performance.now();
+  while (performance.now() < began + ${ms}) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const second = (performance.now() - began) / 1000;
+    trace.push({ second, user: meters.user(), agent: meters.agent() });
+  }
+  return trace;
+})()`;

@@ -1,7 +1,7 @@
 // page_test.mjs - the demo page alone: a second tab is the far end, no service runs
-import { openChromium } from './chromium.mjs';
+import { complaintsOf, openChromium } from './chromium.mjs';
 import { callsPath, FarEnd, location, toneHz } from './far_end.mjs';
-import { check, until } from './suite.mjs';
+import { check, sleep, until } from './suite.mjs';
 
 const browser = await openChromium();
 
@@ -14,9 +14,7 @@ async function test(name, options, body) {
     farEnd.tab = await context.newPage();
     await farEnd.tab.goto(`${farEnd.url}icon.svg`);
     const page = await context.newPage();
-    const complaints = [];
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+    const complaints = complaintsOf(page);
     if (options.before) await page.addInitScript(options.before);
     await page.goto(`${farEnd.url}${options.query ?? ''}`);
     await body(page, farEnd, complaints);
@@ -31,8 +29,8 @@ async function test(name, options, body) {
 const talk = (page) => page.locator('#talk').click();
 const state = (page) => page.evaluate(() => window.earshot.state);
 const message = (page) => page.evaluate(() => window.earshot.message);
-const waitForState = (page, wanted, ms = 15000) =>
-  page.waitForFunction((name) => window.earshot.state === name, wanted, { timeout: ms, polling: 20 });
+const waitForState = (page, wanted, timeout = 15000) =>
+  page.waitForFunction((name) => window.earshot.state === name, wanted, { timeout, polling: 20 });
 
 // Presses Talk and waits for sound.
 async function call(page) {
@@ -40,6 +38,10 @@ async function call(page) {
   await page.waitForFunction(() => window.earshot.timeline.firstAudio > 0 &&
     window.earshot.stats.packetsReceived > 10);
 }
+
+// The sound of the first call stops.
+const silence = (farEnd) =>
+  farEnd.tab.evaluate(() => window.calls[0].getSenders()[0].replaceTrack(null));
 
 // Sentences, not codes, are what a person needs.
 async function checkSentence(page, sentence) {
@@ -49,29 +51,36 @@ async function checkSentence(page, sentence) {
   check(`it says: ${sentence}`, seen.includes(sentence), seen);
 }
 
-const refusal = (status, code, text) =>
-  ({ status, body: JSON.stringify({ error: { message: text, type: 'invalid_request_error', param: null, code } }) });
+function refusal(status, code, text) {
+  const error = { message: text, type: 'invalid_request_error', param: null, code };
+  return { status, body: JSON.stringify({ error }) };
+}
 
-await test('the page is whole under the policy of the server', {}, async (page, farEnd, complaints) => {
+await test('the page is whole under the policy', {}, async (page, farEnd, complaints) => {
   check('it waits for Talk', await state(page) === 'idle');
-  check('its style is there', await page.evaluate(() => getComputedStyle(document.body).display) === 'grid');
+  check('its style is there',
+    await page.evaluate(() => getComputedStyle(document.body).display) === 'grid');
   check('it shows four steps', await page.locator('.step').count() === 4);
   check('it fits a small phone', await page.setViewportSize({ width: 320, height: 568 })
     .then(() => page.evaluate(() => document.documentElement.scrollWidth)) === 320);
   check('nothing is refused or thrown', complaints.length === 0, complaints);
 });
 
-await test('a call is heard, measured and hung up', { query: '?echo=1' }, async (page, farEnd, complaints) => {
+const raw = { query: '?echo=1' };
+await test('a call is heard, measured and hung up', raw, async (page, farEnd, complaints) => {
   await call(page);
   await page.waitForFunction((hz) => Math.abs(window.earshot.peakHz - hz) < 5, toneHz);
   await page.waitForFunction(() => window.earshot.stats.rtt !== null);
-  const { timeline, stats } = await page.evaluate(() => ({ timeline: window.earshot.timeline, stats: window.earshot.stats }));
+  const { timeline, stats } = await page.evaluate(() =>
+    ({ timeline: window.earshot.timeline, stats: window.earshot.stats }));
   const order = Object.keys(timeline).sort((a, b) => timeline[a] - timeline[b]);
-  check('the steps end in their order', order.join() === 'request,ice,dtls,firstAudio', timeline);
+  check('the steps end in their order', order.join() === 'request,ice,dtls,firstAudio',
+    timeline);
   check('the path is named', /^udp \S+:\d+$/.test(stats.path), stats);
   await talk(page);
   check('it is over', await state(page) === 'ended');
-  check('the time stands there', /You talked for \d:\d\d/.test(await message(page)), await message(page));
+  check('the time stands there', /You talked for \d:\d\d/.test(await message(page)),
+    await message(page));
   await until('the call is deleted', () => farEnd.count(`DELETE ${location}`) === 1);
   check('one call was made', farEnd.count(`POST ${callsPath}`) === 1, farEnd.requests);
   check('nothing is refused or thrown', complaints.length === 0, complaints);
@@ -93,10 +102,12 @@ await test('leaving the page ends the call', {}, async (page, farEnd) => {
 
 await test('sound that stops is called again', {}, async (page, farEnd) => {
   await call(page);
-  await farEnd.tab.evaluate(() => window.calls[0].getSenders()[0].replaceTrack(null));
+  await silence(farEnd);
   await waitForState(page, 'reconnecting', 6000);
-  check('it says which attempt', (await message(page)).includes('Attempt 1 of 3'), await message(page));
-  await page.waitForFunction(() => window.earshot.state === 'talking' && window.earshot.stats.packetsReceived > 10);
+  check('it says which attempt', (await message(page)).includes('Attempt 1 of 3'),
+    await message(page));
+  await page.waitForFunction(() => window.earshot.state === 'talking' &&
+    window.earshot.stats.packetsReceived > 10);
   check('there were two calls', farEnd.count(`POST ${callsPath}`) === 2, farEnd.requests);
   check('the first was deleted', farEnd.count(`DELETE ${location}`) === 1, farEnd.requests);
 });
@@ -104,30 +115,55 @@ await test('sound that stops is called again', {}, async (page, farEnd) => {
 await test('after three attempts the last refusal is shown', {}, async (page, farEnd) => {
   await call(page);
   farEnd.refusal = refusal(503, 'backend_unavailable', '');
-  await farEnd.tab.evaluate(() => window.calls[0].getSenders()[0].replaceTrack(null));
+  await silence(farEnd);
   await waitForState(page, 'failed', 20000);
   check('it says why', (await message(page)).includes('The agent is away'), await message(page));
   check('there were three attempts', farEnd.count(`POST ${callsPath}`) === 4, farEnd.requests);
 });
 
-await test('a call that the server ends is over', {}, async (page, farEnd) => {
+await test('a path that is gone is told within 15 s', {}, async (page, farEnd) => {
+  await call(page);
+  farEnd.isUnreachable = true;
+  const began = Date.now();
+  await silence(farEnd);
+  await page.waitForFunction(() => window.earshot.message.includes('Attempt 3 of 3'));
+  check('meanwhile it calls again', await state(page) === 'reconnecting');
+  await waitForState(page, 'failed');
+  const seconds = (Date.now() - began) / 1000;
+  check('it takes no longer', seconds < 15, seconds);
+  check('it says why', (await message(page)).includes('The connection was lost'),
+    await message(page));
+});
+
+await test('a call that the server ends is over', {}, async (page, farEnd, complaints) => {
   await call(page);
   await farEnd.tab.evaluate(() => window.calls[0].close());
   await waitForState(page, 'ended');
-  check('it says who ended it', (await message(page)).includes('The server ended it'), await message(page));
+  check('it says who ended it', (await message(page)).includes('The agent ended it, or was lost'),
+    await message(page));
+  await sleep(500);
+  check('nothing is left to delete', farEnd.count(`DELETE ${location}`) === 0, farEnd.requests);
+  check('nothing is refused or thrown', complaints.length === 0, complaints);
 });
 
-await test('a lost backend is told and the call stays', {}, async (page, farEnd) => {
+await test('a hang-up waits a second for the server, no longer', {}, async (page, farEnd) => {
   await call(page);
-  await farEnd.tab.waitForFunction(() => window.calls[0].events?.readyState === 'open');
-  await farEnd.tab.evaluate(() => window.calls[0].events.send('{"type":"error","error":{"code":"backend_lost"}}'));
-  await page.waitForFunction(() => window.earshot.message.includes('backend is gone'));
-  check('the call stays', await state(page) === 'talking');
+  farEnd.isMute = true;
+  const closed = farEnd.tab.evaluate(() => new Promise((resolve) => {
+    const began = performance.now();
+    const { transport } = window.calls[0].getSenders()[0];
+    transport.onstatechange = () => resolve(performance.now() - began);
+  }));
+  await talk(page);
+  check('for the person it is over at once', await state(page) === 'ended');
+  const closedMs = await closed;
+  check('the connection goes with the second', closedMs > 900 && closedMs < 2000, closedMs);
 });
 
 await test('every refusal has its sentence', {}, async (page, farEnd) => {
   const table = [
-    [refusal(400, 'invalid_offer', 'line 5: audio needs a=rtcp-mux'), 'The server refused the call. line 5: audio needs'],
+    [refusal(400, 'invalid_offer', 'line 5: audio needs a=rtcp-mux'),
+      'The server refused the call. line 5: audio needs'],
     [refusal(503, 'server_overloaded', ''), 'All lines are busy'],
     [refusal(503, 'backend_unavailable', ''), 'The agent is away'],
     [refusal(429, 'rate_limit_exceeded', ''), 'Too many calls'],
@@ -147,7 +183,8 @@ for (const [error, sentence] of [
   ['NotFoundError', 'No microphone found'],
   ['NotReadableError', 'The microphone does not start'],
 ]) {
-  const before = `navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', '${error}'))`;
+  const before = 'navigator.mediaDevices.getUserMedia = ' +
+    `() => Promise.reject(new DOMException('', '${error}'))`;
   await test(`${error} has its sentence`, { before }, async (page, farEnd) => {
     await checkSentence(page, sentence);
     check('no call was made', farEnd.requests.length === 0, farEnd.requests);
@@ -156,7 +193,8 @@ for (const [error, sentence] of [
 
 const insecure = "Object.defineProperty(window, 'isSecureContext', { value: false })";
 await test('a page without https says so and has no button', { before: insecure }, async (page) => {
-  check('it says so', (await message(page)).includes('must be opened over https'), await message(page));
+  check('it says so', (await message(page)).includes('must be opened over https'),
+    await message(page));
   check('Talk is off', await page.locator('#talk').isDisabled());
 });
 

@@ -17,10 +17,12 @@ await withSuite(['--mode', 'echo'], async () => {
     const report = [...(await window.pc.getStats()).values()];
     return report.find((s) => s.type === 'inbound-rtp')?.totalAudioEnergy > 0;
   }));
-  check('DELETE of it is answered with 200',
-    await page.evaluate(async (url) => (await fetch(url, { method: 'DELETE' })).status, location) === 200);
-  await until('the call ends for the browser', () => page.evaluate(() => window.pc.connectionState === 'failed'));
-  check('hanging up is the reason',
-    await metric('transceiver', 'earshot_transceiver_sessions_ended_total', 'reason="hangup"') === 1);
+  const status = await page.evaluate(async (url) =>
+    (await fetch(url, { method: 'DELETE' })).status, location);
+  check('DELETE of it is answered with 200', status === 200, status);
+  await until('the call ends for the browser',
+    () => page.evaluate(() => window.pc.connectionState === 'failed'));
+  const ended = 'earshot_transceiver_sessions_ended_total';
+  check('hanging up is the reason', await metric('transceiver', ended, 'reason="hangup"') === 1);
   await browser.close();
 });

@@ -24,13 +24,15 @@ const longestGap = (ms) => `(async () => {
 await withSuite(['--mode', 'echo'], async () => {
   const browser = await openChromium();
   const page = await openCall(browser);
-  await until('audio comes back', () => page.evaluate(() => window.earshot.stats.packetsReceived > 100));
+  await until('audio comes back',
+    () => page.evaluate(() => window.earshot.stats.packetsReceived > 100));
   const measuring = page.evaluate(longestGap(5000));
   await sleep(1000);
   killAndRestart('relay');
   const gapMs = await measuring;
   check('no gap of a second or more', gapMs < 1000, Math.round(gapMs));
-  check('the page is still in the call', await page.evaluate(() => window.earshot.state) === 'talking');
+  check('the page is still in the call',
+    await page.evaluate(() => window.earshot.state) === 'talking');
   // Every worker learns it: their number may have changed with the restart.
   check('the new relay learned the flow',
     await metric('relay', 'earshot_relay_flows', 'state="confirmed"') >= 1);

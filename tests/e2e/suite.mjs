@@ -12,8 +12,11 @@ export const pageUrl = process.env.EARSHOT_PAGE ?? 'http://127.0.0.1:8080/';
 const adminPort = { relay: 7801, transceiver: 7802, signaling: 7803, 'inference-stub': 7804 };
 
 function dev(...args) {
-  const env = { ...process.env, EARSHOT_RUN: run };
-  return execFileSync(join(root, 'dev'), args, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+  return execFileSync(join(root, 'dev'), args, {
+    env: { ...process.env, EARSHOT_RUN: run },
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
 }
 
 export function up(...options) {
@@ -52,7 +55,8 @@ export function killAndRestart(service) {
       .map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]));
   process.kill(pid, 'SIGKILL');
   const log = openSync(join(run, 'earshot.log'), 'a');
-  const child = spawn(words[0], words.slice(1), { cwd, env, detached: true, stdio: ['ignore', log, log] });
+  const stdio = ['ignore', log, log];
+  const child = spawn(words[0], words.slice(1), { cwd, env, detached: true, stdio });
   child.unref();
   writeFileSync(join(run, `${service}.pid`), `${child.pid}\n`);
 }
@@ -100,9 +104,12 @@ export async function until(what, ask, ms = 15000) {
 }
 
 export function check(claim, holds, seen) {
-  console.log(`${holds ? 'ok  ' : 'FAIL'} ${claim}${seen === undefined ? '' : `: ${JSON.stringify(seen)}`}`);
+  const evidence = seen === undefined ? '' : `: ${JSON.stringify(seen)}`;
+  console.log(`${holds ? 'ok  ' : 'FAIL'} ${claim}${evidence}`);
   if (!holds) process.exitCode = 1;
 }
+
+const readLog = () => readFileSync(join(run, 'earshot.log'), 'utf8');
 
 // Runs one test with the suite up; the log's tail is shown when it fails.
 export async function withSuite(options, test) {
@@ -113,10 +120,9 @@ export async function withSuite(options, test) {
     console.error(error);
     process.exitCode = 1;
   } finally {
-    if (process.exitCode) console.error(readFileSync(join(run, 'earshot.log'), 'utf8').split('\n').slice(-60).join('\n'));
+    if (process.exitCode) console.error(readLog().split('\n').slice(-60).join('\n'));
     down();
   }
-  const log = readFileSync(join(run, 'earshot.log'), 'utf8');
-  const finding = /(ERROR: \w+Sanitizer|runtime error:).*/.exec(log);
+  const finding = /(ERROR: \w+Sanitizer|runtime error:).*/.exec(readLog());
   check('no sanitizer found anything', !finding, finding?.[0]);
 }
