@@ -263,12 +263,17 @@ struct quantity {
     size_t unit_count;
 };
 
+static bool has_leading_zero(const char *text)
+{
+    return text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+}
+
 /* Decimal digits and the name of a unit. False when written in any other way; a number beyond 64
  * bits counts as UINT64_MAX, which lies outside every range. */
 static bool parse_quantity(const char *text, const struct quantity *quantity, uint64_t *out)
 {
     const size_t digits = strspn(text, "0123456789");
-    if (digits == 0 || (digits > 1 && text[0] == '0')) {
+    if (digits == 0) {
         return false;
     }
     for (size_t i = 0; i < quantity->unit_count; i++) {
@@ -307,6 +312,12 @@ static uint64_t read_quantity(struct yaml_reader *r, const char *path,
     char text[LOG_ESCAPED_CAP];
     uint64_t value = 0;
     if (node == NULL) {
+        return fallback;
+    }
+    if (has_leading_zero(node->value)) {
+        /* YAML 1.1 reads 010 as eight, YAML 1.2 as ten: whoever wrote it may have meant either. */
+        refuse(r, node, "%s begins with 0: write it without, octal numbers are not read",
+               shown(node->value, text));
         return fallback;
     }
     if (!parse_quantity(node->value, quantity, &value)) {

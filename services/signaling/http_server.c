@@ -271,7 +271,7 @@ static const struct lws_protocols protocols[] = {
 
 static unsigned seconds_of(uint64_t us)
 {
-    return (unsigned)((us + US_PER_S - 1) / US_PER_S);
+    return (unsigned)(us / US_PER_S);
 }
 
 static bool open_library(struct http_server *s, struct fault *fault)

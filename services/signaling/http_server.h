@@ -28,7 +28,7 @@ struct http_server_config {
     unsigned requests_per_connection_max; /* the last one is answered with Connection: close */
     unsigned watches_max;
     size_t body_bytes_max;
-    uint64_t header_timeout_us;
+    uint64_t header_timeout_us; /* whole seconds, as the two below: libwebsockets has its own too */
     uint64_t request_timeout_us;
     uint64_t idle_timeout_us; /* between two requests */
     struct http_origins origins;
@@ -68,7 +68,8 @@ struct http_server_counts {
     metric_value refused_full_total;    /* connections_max */
     metric_value refused_address_total; /* connections_per_address_max */
     metric_value timed_out_total;       /* header_timeout or request_timeout */
-    metric_value malformed_total;       /* refused for its framing: no length, two, or too large */
+    metric_value
+        malformed_total; /* refused for its framing: no length or host, two, or too large */
     metric_value requests_total;
 };
 

@@ -35,6 +35,20 @@ static void read_origins(struct yaml_reader *r, struct http_origins *origins)
     }
 }
 
+/* libwebsockets counts its own time-outs in seconds. */
+static uint64_t read_whole_seconds(struct yaml_reader *r, const char *path, uint64_t seconds_max,
+                                   uint64_t fallback_seconds)
+{
+    const uint64_t us = yaml_reader_duration_us(r, path, US_PER_S, seconds_max * US_PER_S,
+                                                fallback_seconds * US_PER_S);
+    if (us % US_PER_S != 0) {
+        yaml_reader_fail(r, path, "must be whole seconds: give %llus or %llus",
+                         (unsigned long long)(us / US_PER_S),
+                         (unsigned long long)(us / US_PER_S + 1));
+    }
+    return us;
+}
+
 static void read_http(struct yaml_reader *r, struct http_server_config *http)
 {
     yaml_reader_addr(r, "http.listen", "127.0.0.1:8080", &http->listen);
@@ -43,12 +57,9 @@ static void read_http(struct yaml_reader *r, struct http_server_config *http)
         (unsigned)yaml_reader_u64(r, "http.connections_per_address_max", 1, 16384, 100);
     http->requests_per_connection_max =
         (unsigned)yaml_reader_u64(r, "http.requests_per_connection_max", 1, 1000, 16);
-    http->header_timeout_us =
-        yaml_reader_duration_us(r, "http.header_timeout", US_PER_S, 60 * US_PER_S, 3 * US_PER_S);
-    http->request_timeout_us =
-        yaml_reader_duration_us(r, "http.request_timeout", US_PER_S, 60 * US_PER_S, 10 * US_PER_S);
-    http->idle_timeout_us =
-        yaml_reader_duration_us(r, "http.idle_timeout", US_PER_S, 600 * US_PER_S, 60 * US_PER_S);
+    http->header_timeout_us = read_whole_seconds(r, "http.header_timeout", 60, 3);
+    http->request_timeout_us = read_whole_seconds(r, "http.request_timeout", 60, 10);
+    http->idle_timeout_us = read_whole_seconds(r, "http.idle_timeout", 600, 60);
     http->body_bytes_max = CONTROL_OFFER_BYTES_MAX;
     http->watches_max = FLEET_INSTANCES_MAX + OTHER_WATCHES;
     read_origins(r, &http->origins);
@@ -135,6 +146,9 @@ static void read_all(struct yaml_reader *r, struct signaling_config *c)
     *c = (struct signaling_config){0};
     c->cluster_id = (uint16_t)yaml_reader_u64(r, "cluster_id", 0, 65535, 1);
     yaml_reader_text(r, "keys", NULL, c->keys_directory, sizeof(c->keys_directory));
+    if (c->keys_directory[0] == '\0') {
+        yaml_reader_fail(r, "keys", "is empty: name the directory of the key ring");
+    }
     if (yaml_reader_bool(r, "public", false)) {
         yaml_reader_fail(r, "public", "authentication is not built yet: set public: false");
     }
