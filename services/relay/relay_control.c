@@ -147,14 +147,14 @@ static void reload_keys(struct relay_control *c)
     struct key_ring *ring = key_ring_load(c->config->keys_directory, &fault);
     if (ring == NULL) {
         metric_add(&c->metrics->control.key_reloads_failed, 1);
-        log_error("keys.refused error=\"%s\" kept=old", fault.text);
+        log_error("keys.reload_failed error=\"%s\" effect=\"the old ring stays\"", fault.text);
         return;
     }
     for (size_t i = 0; i < c->metrics->worker_count; i++) {
         give_ring(c, i, ring);
     }
     publish_keys(&c->metrics->control, ring);
-    log_info("keys.loaded active=%02u", key_ring_active_id(ring));
+    log_info("keys.reloaded active=%02u", key_ring_active_id(ring));
     key_ring_destroy(ring);
 }
 
@@ -209,7 +209,11 @@ static uint64_t client_heard_us(const struct relay_control *c)
 
 static void keep_house(struct relay_control *c, uint64_t now_us)
 {
-    route_table_tick(c->routes, now_us);
+    uint32_t lost_id = 0;
+    while (route_table_take_lost(c->routes, &lost_id, now_us)) {
+        log_warn("instance.lost instance=%08x silent_s=%u", lost_id,
+                 (unsigned)(ROUTE_LIFE_US / US_PER_S));
+    }
     metric_set(&c->metrics->control.instances_known, route_table_count(c->routes));
     watch_keys(c, now_us);
     if (time_since(c->started_us, now_us) >= RELAY_READY_ANYWAY_US) {
@@ -265,7 +269,7 @@ struct relay_control *relay_control_open(const struct relay_config *config,
     c->keys_read = key_directory_time(c);
     c->keys_seen = c->keys_read;
     c->beat = admin_http_add_loop("main");
-    c->has_heard = admin_http_add_condition("transceiver_heard");
+    c->has_heard = admin_http_add_condition("transceiver_awaited");
     c->is_not_draining = admin_http_add_condition("not_draining");
     metric_set(c->is_not_draining, 1);
     metric_set(c->beat, c->started_us);

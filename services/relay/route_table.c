@@ -212,6 +212,18 @@ void route_table_tick(struct route_table *t, uint64_t now_us)
     }
 }
 
+bool route_table_take_lost(struct route_table *t, uint32_t *out_instance_id, uint64_t now_us)
+{
+    for (uint32_t at = 0; at < SLOTS; at++) {
+        if (t->slot[at].state != ROUTE_FREE && is_over(&t->slot[at], now_us)) {
+            *out_instance_id = t->slot[at].instance_id;
+            forget(t, at);
+            return true;
+        }
+    }
+    return false;
+}
+
 size_t route_table_count(const struct route_table *t)
 {
     return t->count;

@@ -78,6 +78,9 @@ bool route_table_admits(const struct route_table *t, const struct net_addr *addr
 
 /* Forgets routes whose life is over. */
 void route_table_tick(struct route_table *t, uint64_t now_us);
+/* The same for one of them, and tells whose it was; false when there is none (any more). */
+MUST_USE bool route_table_take_lost(struct route_table *t, uint32_t *out_instance_id,
+                                    uint64_t now_us);
 size_t route_table_count(const struct route_table *t);
 
 #endif

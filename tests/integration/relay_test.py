@@ -499,7 +499,7 @@ class RelayTest(unittest.TestCase):
         relay = self.relay()
         status, body = relay.get("/readyz")
         self.assertEqual(status, 503)
-        self.assertIn("transceiver_heard: no", body)
+        self.assertIn("transceiver_awaited: no", body)
         self.transceiver(relay)
         self.assertEqual(relay.get("/readyz")[0], 200)
         self.assertIn("worker0: yes", relay.get("/healthz")[1])

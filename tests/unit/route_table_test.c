@@ -100,6 +100,22 @@ static void a_route_lives_60_s_after_the_last_word_of_it(void **state)
     route_table_destroy(t);
 }
 
+static void who_is_lost_is_told_once(void **state)
+{
+    (void)state;
+    struct route_table *t = table();
+    const uint64_t over_us = START_US + ROUTE_LIFE_US;
+    uint32_t lost = 0;
+    assert_int_equal(announce(t, 7, 1, START_US), ROUTE_NEW);
+    assert_int_equal(announce(t, 8, 1, START_US + 1), ROUTE_NEW);
+    assert_false(route_table_take_lost(t, &lost, over_us - 1));
+    assert_true(route_table_take_lost(t, &lost, over_us));
+    assert_int_equal(lost, 7);
+    assert_false(route_table_take_lost(t, &lost, over_us));
+    assert_int_equal(route_table_count(t), 1);
+    route_table_destroy(t);
+}
+
 static void only_a_newer_sequence_counts(void **state)
 {
     (void)state;
@@ -261,6 +277,7 @@ int main(void)
         cmocka_unit_test(a_shard_is_at_base_port_plus_shard),
         cmocka_unit_test(an_absent_shard_count_is_one_shard),
         cmocka_unit_test(a_route_lives_60_s_after_the_last_word_of_it),
+        cmocka_unit_test(who_is_lost_is_told_once),
         cmocka_unit_test(only_a_newer_sequence_counts),
         cmocka_unit_test(of_two_addresses_the_older_process_wins),
         cmocka_unit_test(nobody_can_announce_an_address_outside_the_networks),
