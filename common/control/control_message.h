@@ -44,8 +44,8 @@ struct control_announcement {
     char events_url[CONTROL_URL_CHARS_MAX + 1];
     char admin_url[CONTROL_URL_CHARS_MAX + 1];
     uint32_t capacity;
-    uint32_t sessions_active;
-    uint32_t sessions_pending;
+    uint32_t sessions_active;  /* pending, running and ending ones */
+    uint32_t sessions_pending; /* of these: in set-up */
     uint32_t shard_count;
     uint32_t load_permille;
     enum control_state state;

@@ -20,8 +20,12 @@
 
 /* ---- options ---- */
 
-static void print_help(const char *service, const char *purpose)
+static void print_help(const char *service, const char *purpose, enum process_reload reload)
 {
+    static const char *const sighup[] = {
+        [PROCESS_RELOADS_NOTHING] = "does nothing",
+        [PROCESS_RELOADS_KEYS] = "reads the keys again, and nothing else",
+    };
     (void)printf("usage: earshot-%s [--config FILE] [--check-config | --health]\n"
                  "%s\n"
                  "\n"
@@ -31,10 +35,10 @@ static void print_help(const char *service, const char *purpose)
                  "  --version        print the version and end\n"
                  "  --help           print this and end\n"
                  "\n"
-                 "signals: SIGTERM drains, a second one ends at once; SIGHUP reads keys and\n"
-                 "         limits again.\n"
+                 "signals: SIGTERM drains, a second one ends at once;\n"
+                 "         SIGHUP %s.\n"
                  "exit:    0 good, %d a fault (one line on stderr), %d wrong usage.\n",
-                 service, purpose, service, PROCESS_EXIT_FAULT, PROCESS_EXIT_USAGE);
+                 service, purpose, service, sighup[reload], PROCESS_EXIT_FAULT, PROCESS_EXIT_USAGE);
 }
 
 static struct process_options exit_with(int status)
@@ -53,7 +57,7 @@ static struct process_options wrong_usage(const char *service, const char *what)
 }
 
 struct process_options process_parse_options(int argc, char **argv, const char *service,
-                                             const char *purpose)
+                                             const char *purpose, enum process_reload reload)
 {
     static const struct option known[] = {
         {"config", required_argument, NULL, 'c'}, {"check-config", no_argument, NULL, 'k'},
@@ -79,7 +83,7 @@ struct process_options process_parse_options(int argc, char **argv, const char *
             (void)printf("earshot-%s %s\n", service, EARSHOT_VERSION);
             return exit_with(EXIT_SUCCESS);
         case 'h':
-            print_help(service, purpose);
+            print_help(service, purpose, reload);
             return exit_with(EXIT_SUCCESS);
         default:
             return wrong_usage(service, NULL);

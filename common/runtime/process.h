@@ -23,9 +23,12 @@ struct process_options {
     char config_path[256]; /* cut text is wrong usage */
 };
 
+/* What SIGHUP does: told by --help, done by the service. */
+enum process_reload { PROCESS_RELOADS_NOTHING, PROCESS_RELOADS_KEYS };
+
 /* Prints help, version or usage itself. `purpose` is one sentence for --help. */
 struct process_options process_parse_options(int argc, char **argv, const char *service,
-                                             const char *purpose);
+                                             const char *purpose, enum process_reload reload);
 
 /* umask 077, no core dumps, not dumpable, no new privileges, SIGPIPE ignored, RLIMIT_NOFILE raised
  * to the hard limit, library versions checked (OpenSSL >= 3.0.22: a warning). */

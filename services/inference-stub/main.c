@@ -99,7 +99,8 @@ static bool run(const struct stub_config *config, struct fault *fault)
 int main(int argc, char **argv)
 {
     const char *mode = take_mode_option(&argc, argv);
-    const struct process_options options = process_parse_options(argc, argv, SERVICE, PURPOSE);
+    const struct process_options options =
+        process_parse_options(argc, argv, SERVICE, PURPOSE, PROCESS_RELOADS_NOTHING);
     if (options.action == PROCESS_EXIT) {
         return options.exit_status;
     }

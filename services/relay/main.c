@@ -103,6 +103,7 @@ static bool start(struct relay *r, struct fault *fault)
     if (r->ring == NULL || !open_workers(r, fault) || !start_workers(r, fault)) {
         return false;
     }
+    log_info("keys.loaded active=%02u", key_ring_active_id(r->ring));
     log_sockets(r);
     r->control = relay_control_open(&r->config, r->ring, &r->metrics, fault);
     if (r->control == NULL) {
@@ -114,9 +115,9 @@ static bool start(struct relay *r, struct fault *fault)
     if (!admin_http_start(SERVICE, &r->config.admin_listen, fault)) {
         return false;
     }
-    log_info("relay.started version=%s cluster=%u control=%s key=%02u private_clients=%s",
-             EARSHOT_VERSION, r->config.forwarder.cluster_id, r->config.control_url,
-             key_ring_active_id(r->ring), r->config.forwarder.allow_private_clients ? "yes" : "no");
+    log_info("relay.started version=%s cluster=%u control=%s private_clients=%s", EARSHOT_VERSION,
+             r->config.forwarder.cluster_id, r->config.control_url,
+             r->config.forwarder.allow_private_clients ? "yes" : "no");
     return true;
 }
 
@@ -154,7 +155,8 @@ int main(int argc, char **argv)
 {
     static struct relay relay;
     struct fault fault = {0};
-    const struct process_options options = process_parse_options(argc, argv, SERVICE, PURPOSE);
+    const struct process_options options =
+        process_parse_options(argc, argv, SERVICE, PURPOSE, PROCESS_RELOADS_KEYS);
     if (options.action == PROCESS_EXIT) {
         return options.exit_status;
     }

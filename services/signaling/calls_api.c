@@ -32,7 +32,8 @@ struct work {
     const struct http_request *request; /* WORK_OFFER with an exchange */
     uint64_t started_us;
     struct placement_tried tried;
-    enum control_refusal refusal; /* the last one */
+    const struct offer_refusal *refusal; /* the last one; NULL: nobody was asked yet */
+    uint32_t retry_after_ms;             /* as it said */
     uint32_t instance_id;
     struct call_id_sealed id;
     uint8_t *answer;
@@ -45,7 +46,9 @@ struct calls_api {
     const struct signaling_config *config;
     struct calls_counts counts;
     struct random_source random;
-    struct log_limit limit;
+    struct log_limit created_limit;
+    struct log_limit refused_limit;
+    struct log_limit hangup_limit;
     bool is_draining;
     struct work *work; /* work_count_max of them */
     size_t work_count_max;
@@ -69,6 +72,9 @@ struct calls_api *calls_api_create(struct http_server *server, struct control_pl
     a->plane = plane;
     a->config = config;
     a->random = random_system();
+    a->created_limit.lines_per_s = LOG_EVENTS_PER_S;
+    a->refused_limit.lines_per_s = LOG_EVENTS_PER_S;
+    a->hangup_limit.lines_per_s = LOG_EVENTS_PER_S;
     a->counts.placement.bound_us = placement_bound_us;
     a->counts.placement.bound_count = COUNT_OF(placement_bound_us);
     calls_api_set_ring(a, ring);
@@ -181,45 +187,14 @@ static void answer_error(struct calls_api *a, uint64_t exchange, unsigned status
     http_server_answer(a->server, exchange, &r);
 }
 
-/* What a transceiver's refusal means to the client. */
-static const struct {
-    unsigned status;
-    const char *code;
-    const char *message; /* where the transceiver's own words are not for clients */
-    enum calls_outcome outcome;
-} refusal_row[CONTROL_REFUSAL_COUNT] = {
-    [CONTROL_REFUSAL_NONE] = {500, "internal", "The call could not be set up.", CALLS_INTERNAL},
-    [CONTROL_BAD_OFFER] = {400, "invalid_offer", NULL, CALLS_INVALID_OFFER},
-    [CONTROL_TOO_LARGE] = {413, "too_large", NULL, CALLS_TOO_LARGE},
-    [CONTROL_NO_COMMON_CODEC] = {400, "no_common_codec", NULL, CALLS_NO_COMMON_CODEC},
-    [CONTROL_FULL] = {503, "server_overloaded", "No server has room for a call. Try again soon.",
-                      CALLS_SERVER_OVERLOADED},
-    [CONTROL_DRAINING] = {503, "server_overloaded",
-                          "No server has room for a call. Try again soon.",
-                          CALLS_SERVER_OVERLOADED},
-    [CONTROL_BACKEND_UNAVAILABLE] = {503, "backend_unavailable",
-                                     "The voice agent can not be reached. Try again soon.",
-                                     CALLS_BACKEND_UNAVAILABLE},
-    [CONTROL_INTERNAL] = {500, "internal", "The call could not be set up.", CALLS_INTERNAL},
-    [CONTROL_NOT_FOUND] = {500, "internal", "The call could not be set up.", CALLS_INTERNAL},
-    [CONTROL_NOT_IMPLEMENTED] = {500, "internal", "The call could not be set up.", CALLS_INTERNAL},
-};
-
-static void refuse_offer(struct calls_api *a, struct work *w, enum control_refusal refusal,
-                         struct bytes_view message, uint32_t retry_after_ms, uint64_t now_us)
+static void refuse_offer(struct calls_api *a, struct work *w, struct bytes_view said,
+                         uint64_t now_us)
 {
-    const struct bytes_view own =
-        bytes_view_of_text(refusal_row[refusal].message != NULL ? refusal_row[refusal].message
-                                                                : "The offer was refused.");
-    const bool is_theirs = refusal_row[refusal].message == NULL && message.len > 0;
-    struct http_response r = http_response_error(
-        refusal_row[refusal].status, refusal_row[refusal].code, is_theirs ? message : own);
-    if (r.status == 503) {
-        r.retry_after_s = retry_after_ms > 1000 ? (retry_after_ms + 999) / 1000 : 1;
-    }
-    metric_add(&a->counts.offers_total[refusal_row[refusal].outcome], 1);
-    if (r.status >= 500 && log_limit_pass(&a->limit, now_us)) {
-        log_warn("call.refused reason=%s tried=%zu", control_refusal_name(refusal), w->tried.count);
+    const struct http_response r = offer_refusal_response(w->refusal, said, w->retry_after_ms);
+    metric_add(&a->counts.offers_total[w->refusal->outcome], 1);
+    if (r.status >= 500 && log_limit_pass(&a->refused_limit, now_us)) {
+        log_warn("call.refused reason=%s tried=%zu held_back=%llu", w->refusal->reason,
+                 w->tried.count, (unsigned long long)a->refused_limit.held_back);
     }
     http_server_answer(a->server, w->exchange, &r);
     finish_work(a, w);
@@ -231,10 +206,14 @@ static void answer_offer(struct calls_api *a, struct work *w, size_t answer_len,
     (void)snprintf(r.location, sizeof(r.location), CALLS_PATH "%s", w->id.text);
     r.body = bytes_view_of(w->answer, answer_len);
     w->kind = WORK_ANSWERED;
-    metric_add(&a->counts.offers_total[CALLS_ANSWERED], 1);
+    metric_add(&a->counts.offers_total[OFFER_ANSWERED], 1);
     metric_observe(&a->counts.placement, time_since(w->started_us, now_us));
-    log_info("call.created call=%s instance=%08x tried=%zu ms=%llu", w->id.text, w->instance_id,
-             w->tried.count, (unsigned long long)(time_since(w->started_us, now_us) / US_PER_MS));
+    if (log_limit_pass(&a->created_limit, now_us)) {
+        log_info("call.created call=%s instance=%08x tried=%zu ms=%llu held_back=%llu", w->id.text,
+                 w->instance_id, w->tried.count,
+                 (unsigned long long)(time_since(w->started_us, now_us) / US_PER_MS),
+                 (unsigned long long)a->created_limit.held_back);
+    }
     http_server_answer(a->server, w->exchange, &r);
 }
 
@@ -288,12 +267,17 @@ static void end_orphan(struct calls_api *a, const struct work *w, uint64_t now_u
 }
 
 /* Nobody can be asked (any more): why? The word of the last one who was asked counts. */
-static enum control_refusal why_nobody(enum placement_result result, enum control_refusal last)
+static const struct offer_refusal *why_nobody(enum placement_result result,
+                                              const struct offer_refusal *last)
 {
     if (result == PLACEMENT_NO_BACKEND) {
-        return CONTROL_BACKEND_UNAVAILABLE;
+        return offer_refusal_of(CONTROL_BACKEND_UNAVAILABLE);
     }
-    return last != CONTROL_REFUSAL_NONE ? last : CONTROL_FULL;
+    if (last != NULL) {
+        return last;
+    }
+    return result == PLACEMENT_NO_TRANSCEIVER ? offer_refusal_no_transceiver()
+                                              : offer_refusal_of(CONTROL_FULL);
 }
 
 /* Asks the next transceiver, or refuses when there is none. */
@@ -316,21 +300,15 @@ static void place(struct calls_api *a, struct work *w, uint64_t now_us)
             fleet_note_placed(fleet, w->instance_id);
             return;
         }
-        w->refusal = CONTROL_FULL; /* its queue is */
+        w->refusal = offer_refusal_no_answer(); /* its queue is full of those who wait for one */
     }
-    refuse_offer(a, w, w->refusal, (struct bytes_view){0}, 0, now_us);
-}
-
-static bool is_worth_another_try(enum control_refusal refusal)
-{
-    return refusal == CONTROL_FULL || refusal == CONTROL_DRAINING ||
-           refusal == CONTROL_BACKEND_UNAVAILABLE;
+    refuse_offer(a, w, (struct bytes_view){0}, now_us);
 }
 
 void calls_api_offer(struct calls_api *a, uint64_t exchange, const struct http_request *request,
                      uint64_t now_us)
 {
-    metric_value *bad = &a->counts.offers_total[CALLS_BAD_REQUEST];
+    metric_value *bad = &a->counts.offers_total[OFFER_BAD_REQUEST];
     if (!http_field_is_media_type(request->content_type, "application/sdp")) {
         metric_add(bad, 1);
         answer_error(a, exchange, 415, "unsupported_media_type",
@@ -349,7 +327,7 @@ void calls_api_offer(struct calls_api *a, uint64_t exchange, const struct http_r
     }
     struct work *w = a->is_draining ? NULL : begin_work(a, WORK_OFFER, exchange, now_us);
     if (w == NULL) {
-        metric_add(&a->counts.offers_total[CALLS_SERVER_OVERLOADED], 1);
+        metric_add(&a->counts.offers_total[OFFER_SERVER_OVERLOADED], 1);
         answer_error(a, exchange, 503, "server_overloaded",
                      "This server takes no new call. Try again soon.");
         return;
@@ -363,7 +341,7 @@ static void take_created(struct calls_api *a, struct work *w, const struct contr
                          uint64_t now_us)
 {
     if (w->exchange == 0) {
-        metric_add(&a->counts.offers_total[CALLS_CLIENT_GONE], 1);
+        metric_add(&a->counts.offers_total[OFFER_CLIENT_GONE], 1);
         end_orphan(a, w, now_us);
         finish_work(a, w);
         return;
@@ -371,7 +349,8 @@ static void take_created(struct calls_api *a, struct work *w, const struct contr
     w->answer = malloc(reply->answer_sdp.len + 1);
     if (w->answer == NULL || reply->instance_id != w->instance_id) {
         end_orphan(a, w, now_us);
-        refuse_offer(a, w, CONTROL_INTERNAL, (struct bytes_view){0}, 0, now_us);
+        w->refusal = offer_refusal_of(CONTROL_INTERNAL);
+        refuse_offer(a, w, (struct bytes_view){0}, now_us);
         return;
     }
     if (reply->answer_sdp.len > 0) {
@@ -380,32 +359,34 @@ static void take_created(struct calls_api *a, struct work *w, const struct contr
     answer_offer(a, w, reply->answer_sdp.len, now_us);
 }
 
-static enum control_refusal refusal_of(const struct session_outcome *outcome)
+static const struct offer_refusal *refusal_of(const struct session_outcome *outcome)
 {
     if (outcome->kind != SESSION_REPLIED) {
-        return CONTROL_FULL; /* busy, or gone: another one may have time */
+        return offer_refusal_no_answer(); /* busy, or gone: another one may have time */
     }
-    /* Neither a refusal nor a session: a reply to something else. */
-    return outcome->reply.refusal != CONTROL_REFUSAL_NONE ? outcome->reply.refusal
-                                                          : CONTROL_INTERNAL;
+    /* Neither a refusal nor a session (a reply to something else) is internal too. */
+    return offer_refusal_of(outcome->reply.refusal);
 }
 
 /* It has not, or we do not know. */
 static void take_failure(struct calls_api *a, struct work *w, const struct session_outcome *outcome,
                          uint64_t now_us)
 {
+    const bool is_replied = outcome->kind == SESSION_REPLIED;
     w->refusal = refusal_of(outcome);
+    w->retry_after_ms = is_replied ? outcome->reply.retry_after_ms : 0;
     if (outcome->kind == SESSION_SILENT) {
         end_orphan(a, w, now_us); /* it may still make one when it wakes up */
+    } else {
+        fleet_note_freed(control_plane_fleet(a->plane), w->instance_id);
     }
     if (w->exchange == 0) {
-        metric_add(&a->counts.offers_total[CALLS_CLIENT_GONE], 1);
+        metric_add(&a->counts.offers_total[OFFER_CLIENT_GONE], 1);
         finish_work(a, w);
-    } else if (is_worth_another_try(w->refusal)) {
+    } else if (offer_refusal_is_local(w->refusal)) {
         place(a, w, now_us);
     } else {
-        refuse_offer(a, w, w->refusal, outcome->reply.message, outcome->reply.retry_after_ms,
-                     now_us);
+        refuse_offer(a, w, is_replied ? outcome->reply.message : (struct bytes_view){0}, now_us);
     }
 }
 
@@ -447,12 +428,23 @@ void calls_api_hang_up(struct calls_api *a, uint64_t exchange, struct bytes_view
     }
 }
 
-static void take_hangup(struct calls_api *a, struct work *w, const struct session_outcome *outcome)
+/* A reply to CONTROL_END_SESSION that says that a call was there and is over. */
+static bool is_ended(const struct session_outcome *outcome)
+{
+    return outcome->kind == SESSION_REPLIED && outcome->reply.kind == CONTROL_END_SESSION &&
+           outcome->reply.refusal == CONTROL_REFUSAL_NONE;
+}
+
+static void take_hangup(struct calls_api *a, struct work *w, const struct session_outcome *outcome,
+                        uint64_t now_us)
 {
     enum calls_hangup hangup = CALLS_NO_ANSWER;
-    if (outcome->kind == SESSION_REPLIED && outcome->reply.refusal == CONTROL_REFUSAL_NONE) {
+    if (is_ended(outcome)) {
         hangup = CALLS_ENDED;
-        log_info("call.hangup call=%s", w->id.text);
+        if (log_limit_pass(&a->hangup_limit, now_us)) {
+            log_info("call.hangup call=%s held_back=%llu", w->id.text,
+                     (unsigned long long)a->hangup_limit.held_back);
+        }
     } else if (outcome->kind == SESSION_REPLIED && outcome->reply.refusal == CONTROL_NOT_FOUND) {
         hangup = CALLS_NOT_FOUND;
     }
@@ -464,12 +456,16 @@ static void take_hangup(struct calls_api *a, struct work *w, const struct sessio
 
 void calls_api_outcome(struct calls_api *a, const struct session_outcome *outcome, uint64_t now_us)
 {
-    if (outcome->ticket == NO_TICKET) {
+    const bool is_of_orphan = outcome->ticket == NO_TICKET;
+    if (is_ended(outcome) || (is_of_orphan && outcome->kind == SESSION_REPLIED)) {
+        fleet_note_freed(control_plane_fleet(a->plane), outcome->instance_id);
+    }
+    if (is_of_orphan) {
         return;
     }
     struct work *w = find_ticket(a, outcome->ticket);
     if (w->kind == WORK_HANGUP) {
-        take_hangup(a, w, outcome);
+        take_hangup(a, w, outcome, now_us);
     } else if (outcome->kind == SESSION_REPLIED && outcome->reply.refusal == CONTROL_REFUSAL_NONE &&
                outcome->reply.kind == CONTROL_CREATE_SESSION) {
         take_created(a, w, &outcome->reply, now_us);

@@ -16,27 +16,14 @@
 
 #include "common/routing/key_ring.h"
 #include "services/signaling/control_plane.h"
+#include "services/signaling/offer_refusal.h"
 #include "services/signaling/signaling_config.h"
-
-/* Why an offer ended as it did. */
-enum calls_outcome {
-    CALLS_ANSWERED,
-    CALLS_BAD_REQUEST, /* no SDP in it, or of no length */
-    CALLS_INVALID_OFFER,
-    CALLS_TOO_LARGE,
-    CALLS_NO_COMMON_CODEC,
-    CALLS_SERVER_OVERLOADED,
-    CALLS_BACKEND_UNAVAILABLE,
-    CALLS_INTERNAL,
-    CALLS_CLIENT_GONE,
-    CALLS_OUTCOME_COUNT
-};
 
 enum calls_hangup { CALLS_ENDED, CALLS_NOT_FOUND, CALLS_NO_ANSWER, CALLS_HANGUP_COUNT };
 
 /* Written by the loop's thread, read by any. */
 struct calls_counts {
-    metric_value offers_total[CALLS_OUTCOME_COUNT];
+    metric_value offers_total[OFFER_OUTCOME_COUNT];
     metric_value hangups_total[CALLS_HANGUP_COUNT];
     metric_value orphans_total;        /* sessions that we ended for want of a client */
     struct metric_histogram placement; /* from the whole offer to a transceiver's answer */

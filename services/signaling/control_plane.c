@@ -11,6 +11,8 @@
 #define ANNOUNCEMENT_TAG FLEET_INSTANCES_MAX
 /* Announcements handled in one turn: HTTP goes on under a flood of them. */
 #define ANNOUNCEMENTS_MAX 4096
+/* An instance in a line of the log. */
+#define WHO_CAP (LOG_ESCAPED_CAP + 100)
 
 struct control_plane {
     struct http_server *loop;
@@ -24,6 +26,8 @@ struct control_plane {
     struct http_watch *watch[FLEET_INSTANCES_MAX];
     bool has_input[FLEET_INSTANCES_MAX];
     bool is_outdated[FLEET_INSTANCES_MAX]; /* its instance is at another URL by now */
+    bool is_lost[FLEET_INSTANCES_MAX];     /* its lease ran out, and the log said so */
+    struct log_limit news_limit;
     struct log_limit impostor_limit;
     struct log_limit unreachable_limit;
 };
@@ -55,6 +59,7 @@ struct control_plane *control_plane_create(struct http_server *loop, const struc
         return NULL;
     }
     p->loop = loop;
+    p->news_limit.lines_per_s = LOG_EVENTS_PER_S;
     p->decoder = control_decoder_create();
     p->fleet = fleet_create(cluster_id);
     if (p->decoder == NULL || p->fleet == NULL) {
@@ -125,26 +130,55 @@ static void open_client(struct control_plane *p, size_t slot, uint64_t now_us)
     }
 }
 
+/* Whose news it is, as a line says it; false when there were too many of late. */
+static bool may_tell(struct control_plane *p, const struct control_announcement *a,
+                     char who[WHO_CAP], uint64_t now_us)
+{
+    char name[LOG_ESCAPED_CAP];
+    if (!log_limit_pass(&p->news_limit, now_us)) {
+        return false;
+    }
+    (void)snprintf(who, WHO_CAP, "instance=%08x name=%s state=%s held_back=%llu", a->instance_id,
+                   log_escape(bytes_view_of_text(a->name), name, sizeof(name)),
+                   control_state_name(a->state), (unsigned long long)p->news_limit.held_back);
+    return true;
+}
+
+static void note_impostor(struct control_plane *p, const struct control_announcement *a,
+                          uint64_t now_us)
+{
+    char name[LOG_ESCAPED_CAP];
+    if (log_limit_pass(&p->impostor_limit, now_us)) {
+        log_error("transceiver.impostor instance=%08x name=%s", a->instance_id,
+                  log_escape(bytes_view_of_text(a->name), name, sizeof(name)));
+    }
+}
+
 static void note_news(struct control_plane *p, enum fleet_news news,
                       const struct control_announcement *a, size_t slot, uint64_t now_us)
 {
-    char name[LOG_ESCAPED_CAP];
+    char who[WHO_CAP];
     switch (news) {
     case FLEET_ADDED:
         open_client(p, slot, now_us);
-        log_info("transceiver.known instance=%08x name=%s", a->instance_id,
-                 log_escape(bytes_view_of_text(a->name), name, sizeof(name)));
-        break;
-    case FLEET_IMPOSTOR_OUT:
-        p->is_outdated[slot] = true;
-        /* fall through */
-    case FLEET_IMPOSTOR:
-        if (log_limit_pass(&p->impostor_limit, now_us)) {
-            log_error("transceiver.impostor instance=%08x name=%s", a->instance_id,
-                      log_escape(bytes_view_of_text(a->name), name, sizeof(name)));
+        if (may_tell(p, a, who, now_us)) {
+            log_info("transceiver.known %s", who);
         }
         break;
     case FLEET_UPDATED:
+        if (p->is_lost[slot] && may_tell(p, a, who, now_us)) {
+            log_info("transceiver.back %s", who);
+        }
+        p->is_lost[slot] = false;
+        break;
+    case FLEET_IMPOSTOR_OUT:
+        p->is_outdated[slot] = true;
+        p->is_lost[slot] = false;
+        note_impostor(p, a, now_us);
+        break;
+    case FLEET_IMPOSTOR:
+        note_impostor(p, a, now_us);
+        break;
     case FLEET_STALE:
     case FLEET_FOREIGN:
     case FLEET_FULL:
@@ -229,6 +263,31 @@ static bool may_be_closed(const struct control_plane *p, size_t slot)
     return p->client[slot] == NULL || session_client_is_idle(p->client[slot]);
 }
 
+static void note_silence(struct control_plane *p, size_t slot, uint64_t now_us)
+{
+    const struct fleet_instance *i = fleet_at(p->fleet, slot);
+    char who[WHO_CAP];
+    if (p->is_lost[slot] || fleet_instance_is_live(i, now_us)) {
+        return;
+    }
+    p->is_lost[slot] = true;
+    if (may_tell(p, &i->said, who, now_us)) {
+        log_warn("transceiver.lost %s", who);
+    }
+}
+
+/* Its client and its slot are free for another one. */
+static void forget(struct control_plane *p, size_t slot, uint64_t now_us)
+{
+    char who[WHO_CAP];
+    if (may_tell(p, &fleet_at(p->fleet, slot)->said, who, now_us)) {
+        log_info("transceiver.forgotten %s", who);
+    }
+    close_client(p, slot);
+    fleet_remove(p->fleet, slot);
+    p->is_lost[slot] = false;
+}
+
 void control_plane_tick(struct control_plane *p, uint64_t now_us)
 {
     uint64_t in_state[CONTROL_PLANE_STATE_COUNT] = {0};
@@ -241,10 +300,9 @@ void control_plane_tick(struct control_plane *p, uint64_t now_us)
             close_client(p, slot);
             open_client(p, slot, now_us);
         }
+        note_silence(p, slot, now_us);
         if (fleet_instance_is_forgotten(i, now_us) && may_be_closed(p, slot)) {
-            log_info("transceiver.forgotten instance=%08x", i->said.instance_id);
-            close_client(p, slot);
-            fleet_remove(p->fleet, slot);
+            forget(p, slot, now_us);
             continue;
         }
         in_state[fleet_instance_is_live(i, now_us) ? (int)i->said.state : CONTROL_PLANE_SILENT]++;

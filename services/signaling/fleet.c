@@ -113,3 +113,11 @@ void fleet_note_placed(struct fleet *f, uint32_t instance_id)
         f->instance[slot].placed_count++;
     }
 }
+
+void fleet_note_freed(struct fleet *f, uint32_t instance_id)
+{
+    const size_t slot = fleet_find(f, instance_id);
+    if (slot < FLEET_INSTANCES_MAX && f->instance[slot].placed_count > 0) {
+        f->instance[slot].placed_count--;
+    }
+}

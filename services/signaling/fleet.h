@@ -32,7 +32,8 @@ enum fleet_news {
 struct fleet_instance {
     struct control_announcement said;
     uint64_t heard_us;
-    uint32_t placed_count; /* calls given to it since it spoke: its own numbers lag by 500 ms */
+    uint32_t placed_count; /* given to it since it spoke, less those that ended: its own numbers
+                              lag by 500 ms */
 };
 
 struct fleet;
@@ -46,6 +47,9 @@ enum fleet_news fleet_hear(struct fleet *f, const struct control_announcement *a
 void fleet_remove(struct fleet *f, size_t slot);
 /* Counts a call that was given to the instance; an id that is not known is ignored. */
 void fleet_note_placed(struct fleet *f, uint32_t instance_id);
+/* A call is over, or was refused. One that the instance counts itself makes room for one that it
+ * does not count yet. */
+void fleet_note_freed(struct fleet *f, uint32_t instance_id);
 
 /* Slots in use lie below this; some of them may be free. */
 size_t fleet_slot_end(const struct fleet *f);

@@ -79,7 +79,25 @@ static void read_fields(struct http_connection *c)
 
 /* --- the body's framing ----------------------------------------------------------------------- */
 
-enum framing { FRAMING_GOOD, FRAMING_BAD, FRAMING_NO_LENGTH, FRAMING_TOO_LARGE, FRAMING_NO_MEMORY };
+enum framing {
+    FRAMING_GOOD,
+    FRAMING_BAD,
+    FRAMING_BAD_HOST,
+    FRAMING_NO_LENGTH,
+    FRAMING_TOO_LARGE,
+    FRAMING_NO_MEMORY
+};
+
+/* RFC 9112 s.3.2: a request of HTTP/1.1 has one Host field; RFC 9110 s.4.2.1: no empty host. */
+static bool has_good_host(const struct http_connection *c)
+{
+    char version[16];
+    const bool is_needed = bytes_equal(copy_field(c->wsi, WSI_TOKEN_HTTP, version, sizeof(version)),
+                                       bytes_view_of_text("HTTP/1.1"));
+    const bool is_there = lws_hdr_total_length(c->wsi, WSI_TOKEN_HOST) > 0;
+    const bool is_twice = lws_hdr_fragment_length(c->wsi, WSI_TOKEN_HOST, 1) > 0;
+    return !is_twice && (is_there || !is_needed);
+}
 
 /* How much follows the header (RFC 9112 s.6.3), and whether we take it. */
 static enum framing read_framing(struct http_connection *c)
@@ -90,6 +108,9 @@ static enum framing read_framing(struct http_connection *c)
     const bool has_length = lws_hdr_total_length(c->wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH) > 0;
     const bool has_two = lws_hdr_fragment_length(c->wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH, 1) > 0;
     c->request.has_length = has_length;
+    if (!has_good_host(c)) {
+        return FRAMING_BAD_HOST;
+    }
     if (has_coding) {
         return has_length ? FRAMING_BAD : FRAMING_NO_LENGTH;
     }
@@ -127,6 +148,7 @@ static void refuse(struct http_connection *c, enum framing framing)
         [FRAMING_BAD] = {400, "invalid_value",
                          "Content-Length must be one decimal number, and "
                          "not stand beside Transfer-Encoding."},
+        [FRAMING_BAD_HOST] = {400, "invalid_value", "Send one Host field."},
         [FRAMING_NO_LENGTH] = {411, "length_required",
                                "Send Content-Length: a chunked body is not taken."},
         [FRAMING_TOO_LARGE] = {413, "too_large", "The body is too large."},
@@ -138,7 +160,7 @@ static void refuse(struct http_connection *c, enum framing framing)
     metric_add(&c->counts->malformed_total, 1);
     c->is_last = true;
     c->may_send_more = true;
-    c->is_unframed = framing == FRAMING_BAD;
+    c->is_unframed = framing == FRAMING_BAD || framing == FRAMING_BAD_HOST;
     http_connection_answer(c, &r);
 }
 

@@ -41,6 +41,8 @@ struct service {
     bool is_over;
 };
 
+static const uint32_t lag_bound_us[] = {100, 250, 500, 1000, 2000, 5000, 10000, 20000, 50000};
+
 /* --- keys ------------------------------------------------------------------------------------- */
 
 /* The last change, also when a mounted volume was swapped by renaming a link in it. */
@@ -61,11 +63,12 @@ static void reload_keys(struct service *s)
     s->keys_read = key_directory_time(s);
     struct key_ring *ring = key_ring_load(s->config.keys_directory, &fault);
     if (ring == NULL) {
-        log_error("keys.refused error=\"%s\" kept=old", fault.text);
+        metric_add(&s->metrics.key_reloads_failed, 1);
+        log_error("keys.reload_failed error=\"%s\" effect=\"the old ring stays\"", fault.text);
         return;
     }
     calls_api_set_ring(s->calls, ring);
-    log_info("keys.loaded active=%02u", key_ring_active_id(ring));
+    log_info("keys.reloaded active=%02u", key_ring_active_id(ring));
 }
 
 /* Files come one after the other: the directory is read when it has been quiet for a tick. */
@@ -122,6 +125,7 @@ static bool open_parts(struct service *s, struct fault *fault)
     if (ring == NULL) {
         return false;
     }
+    log_info("keys.loaded active=%02u", key_ring_active_id(ring));
     if (!open_ports(s, fault)) {
         key_ring_destroy(ring);
         return false;
@@ -134,6 +138,8 @@ static bool open_parts(struct service *s, struct fault *fault)
     s->site.server = s->http;
     s->site.calls = s->calls;
     s->site.files = s->files;
+    s->metrics.loop_lag.bound_us = lag_bound_us;
+    s->metrics.loop_lag.bound_count = COUNT_OF(lag_bound_us);
     s->metrics.http = http_server_counts(s->http);
     s->metrics.plane = control_plane_counts(s->plane);
     s->metrics.calls = calls_api_counts(s->calls);
@@ -144,7 +150,7 @@ static bool open_admin(struct service *s, struct fault *fault)
 {
     s->beat = admin_http_add_loop("http");
     add_condition(s, "listening", &s->is_listening);
-    add_condition(s, "transceiver_heard", &s->has_heard);
+    add_condition(s, "transceiver_heard_once", &s->has_heard);
     add_condition(s, "not_draining", &s->is_not_draining);
     metrics_add_source(signaling_metrics_print, &s->metrics);
     metric_set(s->beat, clock_now_us());
@@ -221,8 +227,6 @@ static void tick(struct service *s, uint64_t now_us)
     if (fleet_slot_end(control_plane_fleet(s->plane)) > 0) {
         metric_set(s->has_heard, 1);
     }
-    /* Fades within some seconds, so that a scrape sees a long turn and the next one does not. */
-    metric_set(&s->metrics.loop_lag_us, metric_get(&s->metrics.loop_lag_us) * 15 / 16);
 }
 
 static bool may_end(const struct service *s, uint64_t now_us)
@@ -246,8 +250,7 @@ static void run_loop(struct service *s)
             tick(s, woken_us);
         }
         now_us = clock_now_us();
-        metric_set(&s->metrics.loop_lag_us,
-                   time_later(metric_get(&s->metrics.loop_lag_us), time_since(woken_us, now_us)));
+        metric_observe(&s->metrics.loop_lag, time_since(woken_us, now_us));
     }
     log_info("signaling.stopped");
 }
@@ -281,7 +284,8 @@ int main(int argc, char **argv)
 {
     static struct service service;
     struct fault fault = {0};
-    const struct process_options options = process_parse_options(argc, argv, SERVICE, PURPOSE);
+    const struct process_options options =
+        process_parse_options(argc, argv, SERVICE, PURPOSE, PROCESS_RELOADS_KEYS);
     if (options.action == PROCESS_EXIT) {
         return options.exit_status;
     }

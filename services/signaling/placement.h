@@ -15,8 +15,9 @@
 
 enum placement_result {
     PLACEMENT_FOUND,
-    PLACEMENT_NO_ROOM,   /* nobody is there, or all are full, draining or tried */
-    PLACEMENT_NO_BACKEND /* some have room, none of them has a backend */
+    PLACEMENT_NO_TRANSCEIVER, /* none is live */
+    PLACEMENT_NO_ROOM,        /* all that are live are full, draining or tried */
+    PLACEMENT_NO_BACKEND      /* some have room, none of them has a backend */
 };
 
 struct placement_tried {

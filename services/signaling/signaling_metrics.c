@@ -13,17 +13,6 @@ static void sample(struct metrics_text *t, const char *label, const char *name,
 
 static void print_calls(struct metrics_text *t, const struct calls_counts *calls)
 {
-    static const char *const outcome[CALLS_OUTCOME_COUNT] = {
-        [CALLS_ANSWERED] = "answered",
-        [CALLS_BAD_REQUEST] = "bad_request",
-        [CALLS_INVALID_OFFER] = "invalid_offer",
-        [CALLS_TOO_LARGE] = "too_large",
-        [CALLS_NO_COMMON_CODEC] = "no_common_codec",
-        [CALLS_SERVER_OVERLOADED] = "server_overloaded",
-        [CALLS_BACKEND_UNAVAILABLE] = "backend_unavailable",
-        [CALLS_INTERNAL] = "internal",
-        [CALLS_CLIENT_GONE] = "client_gone",
-    };
     static const char *const hangup[CALLS_HANGUP_COUNT] = {
         [CALLS_ENDED] = "ended",
         [CALLS_NOT_FOUND] = "not_found",
@@ -31,8 +20,8 @@ static void print_calls(struct metrics_text *t, const struct calls_counts *calls
     };
     metrics_family(t, "earshot_signaling_offers_total", METRIC_COUNTER,
                    "Offers by what became of them.");
-    for (size_t i = 0; i < CALLS_OUTCOME_COUNT; i++) {
-        sample(t, "outcome", outcome[i], &calls->offers_total[i]);
+    for (size_t i = 0; i < OFFER_OUTCOME_COUNT; i++) {
+        sample(t, "outcome", offer_outcome_name((enum offer_outcome)i), &calls->offers_total[i]);
     }
     metrics_family(t, "earshot_signaling_hangups_total", METRIC_COUNTER,
                    "Hang-ups over HTTP by what became of them.");
@@ -114,7 +103,10 @@ void signaling_metrics_print(struct metrics_text *t, void *context)
     print_plane(t, m->plane);
     print_http(t, m->http);
     print_keys(t, m->calls);
-    metrics_family(t, "earshot_loop_lag_seconds", METRIC_GAUGE,
-                   "The longest turn of a loop lately.");
-    metrics_sample(t, "worker=\"http\"", (double)metric_get(&m->loop_lag_us) / (double)US_PER_S);
+    metrics_family(t, "earshot_key_ring_reloads_failed_total", METRIC_COUNTER,
+                   "Times the key directory was read again and could not be used.");
+    metrics_sample_u64(t, "ring=\"signaling\"", metric_get(&m->key_reloads_failed));
+    metrics_family(t, "earshot_loop_lag_seconds", METRIC_HISTOGRAM,
+                   "How long a turn of the loop took: the longest that others wait for it.");
+    metrics_histogram(t, "worker=\"http\"", &m->loop_lag);
 }

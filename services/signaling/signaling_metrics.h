@@ -10,7 +10,8 @@ struct signaling_metrics {
     const struct http_server_counts *http;
     const struct control_plane_counts *plane;
     const struct calls_counts *calls;
-    metric_value loop_lag_us; /* the longest turn of the loop lately */
+    struct metric_histogram loop_lag; /* turns of the loop */
+    metric_value key_reloads_failed;
 };
 
 /* A metrics_source; context is a struct signaling_metrics. */

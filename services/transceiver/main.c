@@ -138,6 +138,7 @@ static bool start(struct transceiver *t, struct fault *fault)
     if (t->key_ring == NULL || !srtp_transport_init(fault)) {
         return false;
     }
+    log_info("keys.loaded active=%02u", key_ring_active_id(t->key_ring));
     t->identity = dtls_identity_create(fault);
     if (t->identity == NULL) {
         return false;
@@ -275,8 +276,8 @@ int main(int argc, char **argv)
 {
     static struct transceiver t;
     struct fault fault = {0};
-    const struct process_options options =
-        process_parse_options(argc, argv, SERVICE, "Owns the calls: ICE, DTLS, SRTP and voice.");
+    const struct process_options options = process_parse_options(
+        argc, argv, SERVICE, "Owns the calls: ICE, DTLS, SRTP and voice.", PROCESS_RELOADS_KEYS);
     if (options.action == PROCESS_EXIT) {
         return options.exit_status;
     }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""docs/operations.md names every configuration key, metric and log event, and none that is not there.
+"""docs/operations.md names every configuration key, metric and log event, and none that is not there;
+and a metric has one type in all services.
 
 Keys stand in the first column of the tables below "### `<service>.yaml`", metrics anywhere between
 backticks, events in the first column of the table below "## Log events".
@@ -13,6 +14,7 @@ PAGE = "docs/operations.md"
 CONFIGS = "config/local"
 CODE = ("common", "services")
 
+METRIC_TYPE = re.compile(r'"(earshot_\w+)",\s*(METRIC_\w+)')
 METRIC = re.compile(r'"(earshot_\w+)"')
 EVENT = re.compile(r'\blog_(?:debug|info|warn|error)\(\s*"([\w.%]+)')
 YAML_KEY = re.compile(r"( *(?:- )?)([a-z_]+):(.*)")
@@ -94,6 +96,18 @@ def check_metrics(root):
             yield source_tree.Problem(PAGE, line, f"{name}: no service has this metric")
 
 
+def check_metric_types(root):
+    """A dashboard of the whole suite reads one name in one way."""
+    types = {}
+    for path in source_tree.source_files(root, CODE):
+        text = source_tree.without_comments(source_tree.read(root, path))
+        for match in METRIC_TYPE.finditer(text):
+            first = types.setdefault(match[1], match[2])
+            if first != match[2]:
+                line = text.count("\n", 0, match.start()) + 1
+                yield source_tree.Problem(path, line, f"{match[1]}: {match[2]} here, {first} elsewhere")
+
+
 def check_events(root):
     in_code = code_names(root, EVENT)
     in_page = page_cells(root, "## Log events")
@@ -107,6 +121,7 @@ def check_events(root):
 
 
 def check(root):
+    yield from check_metric_types(root)
     yield from check_keys(root)
     yield from check_metrics(root)
     yield from check_events(root)

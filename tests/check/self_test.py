@@ -81,6 +81,7 @@ CASES = [
     ("operations", "config/local/a.yaml", "a:\n  - b: 1\n    c: 2\n", 2),
     ("operations", "services/relay/a.c", 'f(\n    "earshot_relay_new_total");\n', 2),
     ("operations", "services/relay/a.c", 'log_info(\n    "relay.new a=1");\n', 1),
+    ("operations", "services/relay/a.c", 'f(t, "earshot_a", METRIC_GAUGE);\n{"earshot_a",\n METRIC_HISTOGRAM}\n', 2),
     ("operations", PAGE, "`earshot_gone_total`\n", 1),
     ("operations", PAGE, "## Log events\n| `relay.gone` | |\n", 2),
     ("operations", "services/relay/a.c", '/* log_info("relay.new"); "earshot_a" */\nlog_open("relay");\n', None),

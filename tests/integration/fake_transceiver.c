@@ -3,7 +3,8 @@
  * usage: fake_transceiver INSTANCE ANNOUNCE_URL CONTROL_URL [ORDER...]
  * It writes a line for each request: `create CALL_ID`, `end CALL_ID REASON`; and one for each
  * offer's other fields. Its orders, also read as lines: `state ready|full|draining`,
- * `backend yes|no`, `mute`, `behave WORD`. It ends at the end of its input. An offer may say
+ * `backend yes|no`, `mute`, `speak`, `behave WORD`, `retry MS` (said by a refusal),
+ * `capacity COUNT`. It ends at the end of its input. An offer may say
  * `behave WORD` itself:
  *      a refusal's name  it is refused so, with the message "as told"
  *      silent            no answer
@@ -30,6 +31,7 @@ static uint8_t message[CONTROL_MESSAGE_BYTES_MAX];
 static const struct bytes_span room = {.data = message, .cap = sizeof(message)};
 static char behaviour[32];
 static bool is_mute;
+static uint32_t retry_after_ms;
 static char call[CALLS_MAX][CONTROL_CALL_ID_CHARS_MAX + 1];
 static size_t call_count;
 
@@ -97,7 +99,8 @@ static void create_session(const struct control_request *request)
                                   .session_id = (uint32_t)call_count,
                                   .answer_sdp = bytes_view_of_text("v=0\r\ns=answer\r\n"),
                                   .refusal = refusal_named(word),
-                                  .message = bytes_view_of_text("as told")};
+                                  .message = bytes_view_of_text("as told"),
+                                  .retry_after_ms = retry_after_ms};
     memcpy(reply.request_id, request->request_id, sizeof(reply.request_id));
     if (strcmp(word, "slow") == 0) {
         (void)poll(NULL, 0, SLOW_MS);
@@ -157,6 +160,12 @@ static void obey(const char *line)
         self.backend_up = strcmp(value, "yes") == 0;
     } else if (strcmp(word, "mute") == 0) {
         is_mute = true;
+    } else if (strcmp(word, "speak") == 0) {
+        is_mute = false;
+    } else if (strcmp(word, "retry") == 0) {
+        retry_after_ms = (uint32_t)strtoul(value, NULL, 10);
+    } else if (strcmp(word, "capacity") == 0) {
+        self.capacity = (uint32_t)strtoul(value, NULL, 10);
     } else if (strcmp(word, "behave") == 0) {
         (void)snprintf(behaviour, sizeof(behaviour), "%s", value);
     }

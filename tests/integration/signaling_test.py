@@ -304,6 +304,73 @@ class Calls(Base):
         self.assert_error(self.offer(), 503, "server_overloaded")
         self.assertFalse(fake.has_line("create"))
 
+    def test_the_loss_of_the_only_transceiver_is_named_and_so_is_its_return(self):
+        fake = self.transceiver()
+        name = 'earshot_signaling_offers_total{outcome="no_transceiver"}'
+        before = self.signaling.metric(name)
+        fake.tell("mute")
+        lost = f"level=warn service=signaling transceiver.lost instance={fake.instance} "
+        wait_until(lambda: lost in self.signaling.read_log(), "the loss")
+        said = self.assert_error(self.offer(), 503, "server_overloaded")
+        self.assertIn("No transceiver is known", said)
+        self.assertEqual(self.signaling.metric(name), before + 1)
+        self.assertIn("call.refused reason=no_transceiver", self.signaling.read_log())
+        self.assertIn("transceiver_heard_once: yes", self.signaling.request("GET", "/readyz").text)
+        fake.tell("speak")
+        wait_until(lambda: f"transceiver.back instance={fake.instance}" in self.signaling.read_log(),
+                   "the return")
+        self.assertEqual(self.offer().status, 201)
+        self.assertEqual(self.signaling.read_log().count(lost), 1)
+        self.retire(fake)
+
+    def test_calls_that_end_make_room_before_the_next_announcement(self):
+        fake = self.transceiver("capacity 2")
+        fake.tell("mute")  # within the lease it is asked all the same
+        connection = http.client.HTTPConnection("127.0.0.1", self.signaling.port, timeout=PATIENCE_S)
+        for _ in range(8):
+            connection.request("POST", CALLS, "v=0\r\n", SDP)
+            answer = connection.getresponse()
+            self.assertEqual((answer.status, answer.read()), (201, b"v=0\r\ns=answer\r\n"))
+            connection.request("DELETE", answer.getheader("Location"))
+            answer = connection.getresponse()
+            self.assertEqual((answer.status, answer.read()), (200, b""))
+        connection.close()
+        for _ in range(5):  # nor does a refused one take a place
+            self.assert_error(self.offer("behave full"), 503, "server_overloaded")
+        self.assertEqual([self.offer().status for _ in range(3)], [201, 201, 503])
+
+    def test_a_refusal_says_when_to_come_back_as_the_transceiver_does(self):
+        fake = self.transceiver("retry 2500")
+        answer = self.offer("behave full")
+        self.assert_error(answer, 503, "server_overloaded")
+        self.assertEqual(answer.getheader("Retry-After"), "3")
+        self.retire(fake)
+
+    def test_a_flood_of_calls_does_not_flood_the_log(self):
+        fake = self.transceiver("capacity 10000")
+        before = self.signaling.read_log()
+        began = time.monotonic()
+        for _ in range(6):  # as many on a connection as one allows
+            connection = http.client.HTTPConnection("127.0.0.1", self.signaling.port,
+                                                    timeout=PATIENCE_S)
+            for _ in range(8):
+                connection.request("POST", CALLS, "v=0\r\n", SDP)
+                answer = connection.getresponse()
+                answer.read()
+                connection.request("DELETE", answer.getheader("Location"))
+                connection.getresponse().read()
+            connection.close()
+        for _ in range(48):
+            self.offer("behave full")
+        seconds = int(time.monotonic() - began) + 2
+        lines = self.signaling.read_log()[len(before):]
+        for event in ("call.created", "call.hangup", "call.refused"):
+            self.assertLessEqual(lines.count(event), 20 * seconds)
+            self.assertGreaterEqual(lines.count(event), 20)
+        if seconds == 2:  # all within a second or two: then some were held back
+            self.assertLess(lines.count("call.refused"), 48)
+        self.retire(fake)
+
     def test_a_client_that_leaves_while_waiting_leaves_no_session(self):
         fake = self.transceiver("behave slow")
         orphans = self.signaling.metric("earshot_signaling_orphans_total")
@@ -341,8 +408,11 @@ class Calls(Base):
         self.signaling.wait_for_metric(
             'earshot_key_ring_key_info{ring="signaling",key_id="02",active="true"}', 1)
         os.remove(self.signaling.path("keys", "active"))
-        wait_until(lambda: "keys.refused" in self.signaling.read_log(), "a ring refused")
+        wait_until(lambda: "keys.reload_failed" in self.signaling.read_log(), "a ring refused")
         self.assertRegex(self.offer().getheader("Location"), f"^{CALLS}/rtc_C")
+        failed = 'earshot_key_ring_reloads_failed_total{ring="signaling"}'
+        self.assertGreaterEqual(self.signaling.metric(failed), 1)
+        self.assertIn("keys.reloaded active=02", self.signaling.read_log())
         self.signaling.write_keys("02")
         self.retire(fake)
 
@@ -383,6 +453,22 @@ class Http(Base):
             self.assertTrue(text.startswith(f"HTTP/1.1 {status} "), (fields, text))
             self.assertIn("Connection: close", text)
             self.assertIn('{"error":', text)
+
+    def test_a_request_of_http_1_1_names_one_host(self):
+        for version, fields, status in (("1.1", "Host: x\r\n", 200), ("1.0", "", 200),
+                                        ("1.1", "", 400), ("1.1", "Host:\r\n", 400),
+                                        ("1.1", "Host: x\r\nHost: y\r\n", 400),
+                                        ("1.0", "Host: x\r\nHost: y\r\n", 400)):
+            with self.signaling.connect(f"GET /healthz HTTP/{version}\r\n{fields}"
+                                        "Connection: close\r\n\r\n".encode()) as client:
+                text = read_all(client)
+            self.assertTrue(text.startswith(f"HTTP/1.1 {status} "), (version, fields, text))
+            self.assertIn("Access-Control-Allow-Origin: *", text)
+
+    def test_what_the_library_answers_itself_is_a_refusal(self):
+        for line in ("GET http://x/healthz", "OPTIONS *", "TRACE /", "FOO /", "GET /%zz"):
+            with self.signaling.connect(f"{line} HTTP/1.1\r\nHost: x\r\n\r\n".encode()) as client:
+                self.assertIn(" 403 ", read_all(client).split("\r\n")[0], line)
 
     def test_the_largest_offer_passes_and_a_larger_one_is_told_so(self):
         fake = self.transceiver()
@@ -427,7 +513,7 @@ class Http(Base):
         self.assertEqual(self.signaling.request("GET", "/healthz").text, "ok\n")
         fake = self.transceiver()
         wait_until(lambda: self.signaling.request("GET", "/readyz").status == 200, "readiness")
-        self.assertIn("transceiver_heard: yes", self.signaling.request("GET", "/readyz").text)
+        self.assertIn("transceiver_heard_once: yes", self.signaling.request("GET", "/readyz").text)
         admin = self.signaling.request("GET", "/readyz", port=self.signaling.admin_port)
         self.assertEqual(admin.status, 200)
         self.retire(fake)

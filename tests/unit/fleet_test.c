@@ -150,6 +150,21 @@ static void calls_given_count_until_the_instance_speaks_again(void **state)
     assert_int_equal(i->placed_count, 0);
 }
 
+static void a_call_that_is_over_counts_no_more_and_never_below_none(void **state)
+{
+    (void)state;
+    const struct control_announcement a = announcement(7, 1);
+    assert_int_equal(hear(&a, START_US), FLEET_ADDED);
+    const struct fleet_instance *i = fleet_at(fleet, fleet_find(fleet, 7));
+    fleet_note_freed(fleet, 7); /* one that the instance counted itself */
+    assert_int_equal(i->placed_count, 0);
+    fleet_note_placed(fleet, 7);
+    fleet_note_placed(fleet, 7);
+    fleet_note_freed(fleet, 7);
+    fleet_note_freed(fleet, 8); /* unknown: nothing happens */
+    assert_int_equal(i->placed_count, 1);
+}
+
 #define FLEET_TEST(name) cmocka_unit_test_setup_teardown(name, open_fleet, close_fleet)
 
 int main(void)
@@ -163,6 +178,7 @@ int main(void)
         FLEET_TEST(the_last_slot_is_filled_and_one_more_is_refused),
         FLEET_TEST(a_removed_instance_is_found_no_more_and_others_keep_their_slots),
         FLEET_TEST(calls_given_count_until_the_instance_speaks_again),
+        FLEET_TEST(a_call_that_is_over_counts_no_more_and_never_below_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,7 @@ static void each_case_is_placed_as_the_table_says(void **state)
         uint32_t instance_id;
     } placement_case[] = {
         /* nobody at all */
-        {{{0}}, PLACEMENT_NO_ROOM, NOBODY},
+        {{{0}}, PLACEMENT_NO_TRANSCEIVER, NOBODY},
         /* the smaller share wins, not the smaller number */
         {{{10, 5, READY, true, 0}, {100, 20, READY, true, 0}}, PLACEMENT_FOUND, 2},
         {{{100, 20, READY, true, 0}, {10, 1, READY, true, 0}}, PLACEMENT_FOUND, 2},
@@ -72,11 +72,14 @@ static void each_case_is_placed_as_the_table_says(void **state)
         {{{10, 0, UNKNOWN, true, 0}}, PLACEMENT_NO_ROOM, NOBODY},
         /* the lease */
         {{{10, 0, READY, true, FLEET_LEASE_US}}, PLACEMENT_FOUND, 1},
-        {{{10, 0, READY, true, FLEET_LEASE_US + 1}}, PLACEMENT_NO_ROOM, NOBODY},
+        {{{10, 0, READY, true, FLEET_LEASE_US + 1}}, PLACEMENT_NO_TRANSCEIVER, NOBODY},
+        {{{10, 0, READY, true, FLEET_LEASE_US + 1}, {10, 0, FULL, true, 0}},
+         PLACEMENT_NO_ROOM,
+         NOBODY},
         /* a backend counts more than load, and its lack is told apart */
         {{{10, 0, READY, false, 0}, {10, 9, READY, true, 0}}, PLACEMENT_FOUND, 2},
         {{{10, 0, READY, false, 0}, {10, 5, READY, false, 0}}, PLACEMENT_NO_BACKEND, NOBODY},
-        {{{10, 0, READY, false, FLEET_LEASE_US + 1}}, PLACEMENT_NO_ROOM, NOBODY},
+        {{{10, 0, READY, false, FLEET_LEASE_US + 1}}, PLACEMENT_NO_TRANSCEIVER, NOBODY},
     };
     const struct placement_tried none = {.count = 0};
     for (size_t i = 0; i < COUNT_OF(placement_case); i++) {
@@ -136,6 +139,33 @@ static void a_burst_spreads_although_announcements_lag(void **state)
     fleet_destroy(f);
 }
 
+/* 190 of 200 calls, 20 of them still in set-up: the announcement counts those among the 190. */
+static void pending_calls_are_among_the_active_ones(void **state)
+{
+    (void)state;
+    struct fleet *f = fleet_create(1);
+    assert_non_null(f);
+    const struct control_announcement a = {.cluster_id = 1,
+                                           .instance_id = 1,
+                                           .capacity = 200,
+                                           .sessions_active = 190,
+                                           .sessions_pending = 20,
+                                           .state = READY,
+                                           .backend_up = true,
+                                           .sequence = 1};
+    size_t slot;
+    assert_int_equal(fleet_hear(f, &a, &slot, NOW_US), FLEET_ADDED);
+    const struct placement_tried none = {.count = 0};
+    for (unsigned given = 0; given < 10; given++) {
+        assert_int_equal(choose(f, &none, 0, PLACEMENT_FOUND), 1);
+        fleet_note_placed(f, 1);
+    }
+    assert_int_equal(choose(f, &none, 0, PLACEMENT_NO_ROOM), NOBODY);
+    fleet_note_freed(f, 1);
+    assert_int_equal(choose(f, &none, 0, PLACEMENT_FOUND), 1);
+    fleet_destroy(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +173,7 @@ int main(void)
         cmocka_unit_test(nobody_is_asked_twice),
         cmocka_unit_test(equals_take_turns_by_chance),
         cmocka_unit_test(a_burst_spreads_although_announcements_lag),
+        cmocka_unit_test(pending_calls_are_among_the_active_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,8 @@
 
 static struct capture printed; /* by the last call below */
 
+static enum process_reload reload = PROCESS_RELOADS_KEYS; /* of the program that is asked */
+
 static struct process_options parse(const char *a, const char *b, const char *c)
 {
     char *argv[] = {(char *)"prog", (char *)a, (char *)b, (char *)c, NULL};
@@ -25,7 +27,7 @@ static struct process_options parse(const char *a, const char *b, const char *c)
     }
     capture_begin(&printed);
     const struct process_options options =
-        process_parse_options(argc, argv, "relay", "Forwards media.");
+        process_parse_options(argc, argv, "relay", "Forwards media.", reload);
     capture_end(&printed);
     return options;
 }
@@ -83,6 +85,17 @@ static void help_and_usage_say_how_to_go_on(void **state)
     (void)parse("--wrong", NULL, NULL);
     assert_non_null(strstr(printed.text, "--wrong"));
     assert_non_null(strstr(printed.text, "try: earshot-relay --help\n"));
+}
+
+static void help_says_what_sighup_does_in_this_program(void **state)
+{
+    (void)state;
+    (void)parse("--help", NULL, NULL);
+    assert_non_null(strstr(printed.text, "SIGHUP reads the keys again, and nothing else.\n"));
+    reload = PROCESS_RELOADS_NOTHING;
+    (void)parse("--help", NULL, NULL);
+    reload = PROCESS_RELOADS_KEYS;
+    assert_non_null(strstr(printed.text, "SIGHUP does nothing.\n"));
 }
 
 static void a_path_that_would_be_cut_is_refused(void **state)
@@ -197,6 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_choose_what_to_do),
         cmocka_unit_test(help_and_usage_say_how_to_go_on),
+        cmocka_unit_test(help_says_what_sighup_does_in_this_program),
         cmocka_unit_test(a_path_that_would_be_cut_is_refused),
         cmocka_unit_test(a_hardened_process_gives_up_what_it_does_not_need),
         cmocka_unit_test(signals_arrive_on_the_descriptor),
