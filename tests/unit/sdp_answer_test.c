@@ -42,12 +42,16 @@ static bool has_line(const char *line)
     return len > 0 && (size_t)len < sizeof(whole) && strstr(text, whole) != NULL;
 }
 
-#define TRANSPORT_ANSWER(candidates)                                                               \
+#define CREDENTIALS_ANSWER                                                                         \
     "a=ice-ufrag:H5NdZDc2lJmCIcFu0G39oFA\r\n"                                                      \
-    "a=ice-pwd:m8Jt0vQ4yL2cX6nB1rK5sD9f\r\n" candidates                                            \
-    "a=fingerprint:sha-256 5D:88:B3:DE:09:34:5F:8A:B5:E0:0B:36:61:8C:B7:E2:0D:38:63:8E:B9:E4:0F:"  \
-    "3A:65:90:BB:E6:11:3C:67:92\r\n"                                                               \
+    "a=ice-pwd:m8Jt0vQ4yL2cX6nB1rK5sD9f\r\n"                                                       \
     "a=setup:active\r\n"
+
+#define TRANSPORT_ANSWER(candidates)                                                               \
+    CREDENTIALS_ANSWER candidates                                                                  \
+        "a=fingerprint:sha-256 "                                                                   \
+        "5D:88:B3:DE:09:34:5F:8A:B5:E0:0B:36:61:8C:B7:E2:0D:38:63:8E:B9:E4:0F:"                    \
+        "3A:65:90:BB:E6:11:3C:67:92\r\n"
 
 #define CANDIDATES                                                                                 \
     "a=candidate:1 1 udp 2130706431 203.0.113.10 3478 typ host\r\n"                                \
@@ -63,28 +67,26 @@ static void the_answer_to_audio_and_data_is_this(void **state)
 {
     (void)state;
     answer_to(BOTH "a=max-message-size:1073741823\r\n");
-    assert_string_equal(
-        text, SESSION_ANSWER
-        "a=group:BUNDLE 0 1\r\n"
-        "a=msid-semantic: WMS earshot\r\n"
-        "m=audio 9 UDP/TLS/RTP/SAVPF 111\r\n"
-        "c=IN IP4 0.0.0.0\r\n"
-        "a=rtcp:9 IN IP4 0.0.0.0\r\n" TRANSPORT_ANSWER(
-            CANDIDATES) "a=mid:0\r\n"
-                        "a=sendrecv\r\n"
-                        "a=msid:earshot audio0\r\n"
-                        "a=rtcp-mux\r\n"
-                        "a=rtpmap:111 opus/48000/2\r\n"
-                        "a=fmtp:111 minptime=10;useinbandfec=1;stereo=0;sprop-stereo=0;"
-                        "maxaveragebitrate=32000;usedtx=0\r\n"
-                        "a=ptime:20\r\n"
-                        "a=maxptime:60\r\n"
-                        "a=ssrc:305441741 cname:earshot\r\n"
-                        "m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\n"
+    assert_string_equal(text, SESSION_ANSWER
+                        "a=group:BUNDLE 0 1\r\n"
+                        "a=msid-semantic: WMS earshot\r\n"
+                        "m=audio 9 UDP/TLS/RTP/SAVPF 111\r\n"
                         "c=IN IP4 0.0.0.0\r\n" TRANSPORT_ANSWER(
-                            "") "a=mid:1\r\n"
-                                "a=sctp-port:5000\r\n"
-                                "a=max-message-size:262144\r\n");
+                            CANDIDATES) "a=mid:0\r\n"
+                                        "a=sendrecv\r\n"
+                                        "a=msid:earshot audio0\r\n"
+                                        "a=rtcp-mux\r\n"
+                                        "a=rtpmap:111 opus/48000/2\r\n"
+                                        "a=fmtp:111 useinbandfec=1;stereo=0;sprop-stereo=0;"
+                                        "maxaveragebitrate=32000;usedtx=0\r\n"
+                                        "a=ptime:20\r\n"
+                                        "a=maxptime:60\r\n"
+                                        "a=ssrc:305441741 cname:earshot\r\n"
+                                        "m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\n"
+                                        "c=IN IP4 0.0.0.0\r\n" TRANSPORT_ANSWER(
+                                            "") "a=mid:1\r\n"
+                                                "a=sctp-port:5000\r\n"
+                                                "a=max-message-size:262144\r\n");
 }
 
 static void the_answer_to_data_alone_in_the_legacy_form_is_this(void **state)
@@ -121,6 +123,21 @@ static void refused_sections_keep_their_place_with_port_0(void **state)
     assert_true(has_line("a=group:BUNDLE a d"));
     assert_true(has_line("m=image 0 udptl t38"));
     assert_true(has_line("m=video 0 UDP/TLS/RTP/SAVPF 96"));
+}
+
+/* What aiortc asks of each section, whatever becomes of it. */
+static void refused_sections_have_credentials_a_setup_and_rtcp_mux(void **state)
+{
+    (void)state;
+    answer_to(SESSION BUNDLE("a v") AUDIO_MID("a") VIDEO_MID("v") "m=image 0 udptl t38\r\n");
+    const char *refused = strstr(text, "m=video 0");
+    assert_non_null(refused);
+    assert_string_equal(refused, "m=video 0 UDP/TLS/RTP/SAVPF 96\r\n"
+                                 "c=IN IP4 0.0.0.0\r\n" CREDENTIALS_ANSWER "a=mid:v\r\n"
+                                 "a=inactive\r\n"
+                                 "a=rtcp-mux\r\n"
+                                 "m=image 0 udptl t38\r\n"
+                                 "c=IN IP4 0.0.0.0\r\n" CREDENTIALS_ANSWER "a=inactive\r\n");
 }
 
 static void the_group_keeps_the_offers_order_and_its_first_has_the_candidates(void **state)
@@ -245,6 +262,20 @@ static void the_setup_is_the_callers(void **state)
     assert_string_equal(strict.section[0].setup, "active");
 }
 
+/* RFC 8445 s.5.1.1.3 */
+static void candidates_of_one_address_and_protocol_have_one_foundation(void **state)
+{
+    (void)state;
+    parse_offer(SESSION AUDIO, true);
+    struct sdp_answer answer = sample_answer(&offer);
+    assert_true(net_addr_parse("203.0.113.10:443", &answer.candidate[1].address));
+    write_answer(&answer);
+    assert_true(has_line("a=candidate:1 1 udp 2130706431 203.0.113.10 3478 typ host"));
+    assert_true(has_line("a=candidate:1 1 udp 2130706175 203.0.113.10 443 typ host"));
+    assert_true(has_line("a=candidate:3 1 tcp 1671430143 203.0.113.10 443 typ host "
+                         "tcptype passive"));
+}
+
 static void a_scope_never_stands_in_a_candidate(void **state)
 {
     (void)state;
@@ -288,6 +319,7 @@ int main(void)
         cmocka_unit_test(the_answer_to_audio_and_data_is_this),
         cmocka_unit_test(the_answer_to_data_alone_in_the_legacy_form_is_this),
         cmocka_unit_test(refused_sections_keep_their_place_with_port_0),
+        cmocka_unit_test(refused_sections_have_credentials_a_setup_and_rtcp_mux),
         cmocka_unit_test(the_group_keeps_the_offers_order_and_its_first_has_the_candidates),
         cmocka_unit_test(a_group_of_refused_sections_alone_is_not_answered),
         cmocka_unit_test(without_data_channels_the_data_section_is_refused),
@@ -296,6 +328,7 @@ int main(void)
         cmocka_unit_test(what_is_not_used_is_not_answered),
         cmocka_unit_test(what_is_used_is_answered_with_the_offers_numbers),
         cmocka_unit_test(the_setup_is_the_callers),
+        cmocka_unit_test(candidates_of_one_address_and_protocol_have_one_foundation),
         cmocka_unit_test(a_scope_never_stands_in_a_candidate),
         cmocka_unit_test(the_largest_answer_fits_and_a_smaller_room_gives_nothing),
     };

@@ -292,6 +292,9 @@ static void the_transport_is_that_of_the_first_accepted_in_the_groups_order(void
     assert_int_equal(offer.setup, SDP_SETUP_PASSIVE);
     assert_good(SESSION BUNDLE("2 1 0") AUDIO_MID("0") DATA_OTHER VIDEO_MID("2"));
     assert_string_equal(offer.ice_ufrag, "Ef4/");
+    assert_good(SESSION BUNDLE("0 1") "m=audio 0 UDP/TLS/RTP/SAVPF 111\r\n" MUX OPUS
+                                      "a=bundle-only\r\na=mid:0\r\n" DATA_OTHER);
+    assert_int_equal(offer.transport_section, 1);
 }
 
 static void rule_7_fingerprints(void **state)
@@ -396,6 +399,8 @@ static void sped_is_found_among_the_ice_options(void **state)
 static void rule_9_sections(void **state)
 {
     (void)state;
+#define BUNDLE_ONLY_AUDIO_MID(mid)                                                                 \
+    "m=audio 0 UDP/TLS/RTP/SAVPF 111\r\n" TRANSPORT MUX OPUS "a=bundle-only\r\na=mid:" mid "\r\n"
     static const struct verdict_case table[] = {
         {"both in a group", BOTH, OK},
         {"no group", SESSION AUDIO_MID("0") DATA_MID("1"), BAD},
@@ -412,6 +417,11 @@ static void rule_9_sections(void **state)
         {"an empty group", SESSION "a=group:BUNDLE\r\n" AUDIO_MID("0"), OK},
         {"a rejected one outside", SESSION AUDIO "m=video 0 x x\r\n", OK},
         {"rejected with bundle-only", SESSION AUDIO "m=video 0 x x\r\na=bundle-only\r\n", BAD},
+        {"bundle-only beside one with a port",
+         SESSION BUNDLE("0 1") BUNDLE_ONLY_AUDIO_MID("0") DATA_MID("1"), OK},
+        {"bundle-only beside a refused one",
+         SESSION BUNDLE("0 1") BUNDLE_ONLY_AUDIO_MID("0") VIDEO_MID("1"), BAD},
+        {"bundle-only without a group", SESSION BUNDLE_ONLY_AUDIO_MID("0"), BAD},
         {"nothing but video", SESSION VIDEO_MID("0"), BAD},
         {"nothing but a rejected one",
          SESSION "m=audio 0 UDP/TLS/RTP/SAVPF 111\r\n" TRANSPORT MUX OPUS, BAD},
@@ -476,6 +486,25 @@ static void rule_10_transport(void **state)
     assert_good(LEGACY("DTLS/SCTP", "5000", "5000 webrtc-datachannel 1024"));
     assert_true(offer.is_legacy_sctpmap);
     assert_int_equal(offer.sctp_port, 5000);
+}
+
+/* RFC 5761 s.4 */
+static void a_payload_type_that_would_look_like_rtcp_is_not_used(void **state)
+{
+    (void)state;
+#define OPUS_AS(number)                                                                            \
+    SESSION "m=audio 9 UDP/TLS/RTP/SAVPF " number "\r\n" TRANSPORT MUX "a=rtpmap:" number          \
+            " opus/48000/2\r\n"
+    static const struct verdict_case table[] = {
+        {"63", OPUS_AS("63"), OK},
+        {"64", OPUS_AS("64"), CODEC},
+        {"95", OPUS_AS("95"), CODEC},
+        {"96", OPUS_AS("96"), OK},
+    };
+    CHECK_VERDICTS(table);
+    assert_good(SESSION "m=audio 9 UDP/TLS/RTP/SAVPF 72 111\r\n" TRANSPORT MUX OPUS
+                        "a=rtpmap:72 opus/48000/2\r\n");
+    assert_int_equal(offer.opus_payload_type, 111);
 }
 
 static void rule_11_codecs(void **state)
@@ -622,6 +651,7 @@ int main(void)
         cmocka_unit_test(the_first_usable_audio_and_the_first_data_section_are_used),
         cmocka_unit_test(without_data_channels_an_offer_needs_audio),
         cmocka_unit_test(rule_10_transport),
+        cmocka_unit_test(a_payload_type_that_would_look_like_rtcp_is_not_used),
         cmocka_unit_test(rule_11_codecs),
         cmocka_unit_test(the_first_opus_of_the_m_line_is_used_with_its_red),
         cmocka_unit_test(red_needs_two_blocks_of_the_same_opus),

@@ -12,8 +12,9 @@
 #define TCP_PRIORITY_FIRST 1671430143u
 #define PRIORITY_STEP      256u
 
-/* An address of no meaning: the candidates say where we are (RFC 8829 s.5.3.1). */
-#define NOWHERE "IN IP4 0.0.0.0"
+/* An address of no meaning, with port 9: the candidates say where we are (RFC 8839 s.4.2.5). */
+#define NOWHERE      "IN IP4 0.0.0.0"
+#define NOWHERE_PORT 9
 
 /* The number of streams in the legacy form; SCTP itself negotiates the one that holds. */
 #define LEGACY_SCTPMAP " webrtc-datachannel 1024"
@@ -51,7 +52,7 @@ static const char *mirrored(enum sdp_direction direction)
     return attribute[direction];
 }
 
-/* RFC 8843 s.7.3: the offer's group without what is refused. */
+/* RFC 9143 s.7.3: the offer's group without what is refused. */
 static void write_bundle(struct answer_writer *w)
 {
     bool is_begun = false;
@@ -94,15 +95,28 @@ static void write_session_level(struct answer_writer *w)
     }
 }
 
-static void write_candidate(struct answer_writer *w, size_t number, uint32_t priority,
-                            const struct sdp_candidate *candidate)
+/* RFC 8445 s.5.1.1.3: one for each address and transport protocol, whatever the ports. */
+static size_t foundation_of(const struct sdp_answer *answer, size_t index)
 {
+    const struct sdp_candidate *candidate = &answer->candidate[index];
+    size_t i = 0;
+    while (answer->candidate[i].is_tcp != candidate->is_tcp ||
+           memcmp(answer->candidate[i].address.ip, candidate->address.ip,
+                  sizeof(candidate->address.ip)) != 0) {
+        i++;
+    }
+    return i + 1;
+}
+
+static void write_candidate(struct answer_writer *w, size_t index, uint32_t priority)
+{
+    const struct sdp_candidate *candidate = &w->answer->candidate[index];
     /* A scope means nothing to the other side, and "%" is no part of an address in SDP. */
     struct net_addr address = candidate->address;
     address.scope = 0;
     char ip[NET_ADDR_TEXT_CAP];
     sdp_writer_text(&w->text, "a=candidate:");
-    sdp_writer_number(&w->text, number);
+    sdp_writer_number(&w->text, foundation_of(w->answer, index));
     sdp_writer_text(&w->text, candidate->is_tcp ? " 1 tcp " : " 1 udp ");
     sdp_writer_number(&w->text, priority);
     sdp_writer_text(&w->text, " ");
@@ -116,19 +130,26 @@ static void write_candidates(struct answer_writer *w)
     uint32_t udp_priority = UDP_PRIORITY_FIRST;
     uint32_t tcp_priority = TCP_PRIORITY_FIRST;
     for (size_t i = 0; i < w->answer->candidate_count; i++) {
-        const struct sdp_candidate *candidate = &w->answer->candidate[i];
-        uint32_t *priority = candidate->is_tcp ? &tcp_priority : &udp_priority;
-        write_candidate(w, i + 1, *priority, candidate);
+        uint32_t *priority = w->answer->candidate[i].is_tcp ? &tcp_priority : &udp_priority;
+        write_candidate(w, i, *priority);
         *priority -= PRIORITY_STEP;
     }
     line(w, "a=end-of-candidates", "");
 }
 
-/* Bundled sections repeat the credentials; the candidates stand once, where RFC 8843 wants them. */
-static void write_transport(struct answer_writer *w, size_t index)
+/* By RFC 9143 s.7.1.3 one section alone has these. But aiortc takes no answer in which any section
+ * lacks them, a refused one too; others take no harm. */
+static void write_credentials(struct answer_writer *w)
 {
     line(w, "a=ice-ufrag:", w->answer->ice_ufrag);
     line(w, "a=ice-pwd:", w->answer->ice_pwd);
+    line(w, "a=setup:", w->answer->setup_active ? "active" : "passive");
+}
+
+/* The candidates stand once, in the section whose transport is used. */
+static void write_transport(struct answer_writer *w, size_t index)
+{
+    write_credentials(w);
     if (index == w->offer->transport_section) {
         write_candidates(w);
     }
@@ -136,7 +157,6 @@ static void write_transport(struct answer_writer *w, size_t index)
     sdp_writer_digest(&w->text, bytes_view_of(w->answer->fingerprint_sha256,
                                               sizeof(w->answer->fingerprint_sha256)));
     line(w, "", "");
-    line(w, "a=setup:", w->answer->setup_active ? "active" : "passive");
 }
 
 static void write_mid(struct answer_writer *w, const struct sdp_section *s)
@@ -209,8 +229,7 @@ static void write_codecs(struct answer_writer *w)
     }
     number_line(w, "a=rtpmap:", opus, " opus/48000/2");
     number_line(w, "a=fmtp:", opus,
-                " minptime=10;useinbandfec=1;stereo=0;sprop-stereo=0;maxaveragebitrate=32000;"
-                "usedtx=0");
+                " useinbandfec=1;stereo=0;sprop-stereo=0;maxaveragebitrate=32000;usedtx=0");
     if (uses_telephone_event(w)) {
         number_line(w, "a=rtpmap:", w->offer->telephone_event_payload_type,
                     " telephone-event/48000");
@@ -222,10 +241,9 @@ static void write_codecs(struct answer_writer *w)
 static void write_audio(struct answer_writer *w, size_t index)
 {
     const struct sdp_section *s = &w->offer->section[index];
-    write_m_line(w, s, 9);
+    write_m_line(w, s, NOWHERE_PORT);
     write_audio_formats(w);
     line(w, "c=", NOWHERE);
-    line(w, "a=rtcp:9 ", NOWHERE);
     write_transport(w, index);
     write_mid(w, s);
     write_extmaps(w);
@@ -247,7 +265,7 @@ static void write_data(struct answer_writer *w, size_t index)
 {
     const struct sdp_section *s = &w->offer->section[index];
     const bool is_legacy = w->offer->is_legacy_sctpmap;
-    write_m_line(w, s, 9);
+    write_m_line(w, s, NOWHERE_PORT);
     if (is_legacy) {
         number_line(w, " ", SDP_ANSWER_SCTP_PORT, "");
     } else {
@@ -261,14 +279,18 @@ static void write_data(struct answer_writer *w, size_t index)
     number_line(w, "a=max-message-size:", w->answer->max_message_bytes, "");
 }
 
-/* RFC 8829 s.5.3.1: a section that is not used keeps its place, with port 0. */
+/* RFC 9429 s.5.3.1: a section that is not used keeps its place, with port 0. */
 static void write_refused(struct answer_writer *w, const struct sdp_section *s)
 {
     write_m_line(w, s, 0);
     line(w, " ", s->format);
     line(w, "c=", NOWHERE);
+    write_credentials(w);
     write_mid(w, s);
     line(w, "a=inactive", "");
+    if (s->media == SDP_MEDIA_AUDIO || s->media == SDP_MEDIA_VIDEO) {
+        line(w, "a=rtcp-mux", "");
+    }
 }
 
 size_t sdp_answer_write(const struct sdp_offer *offer, const struct sdp_answer *answer, char *text,

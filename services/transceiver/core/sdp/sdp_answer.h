@@ -5,7 +5,7 @@
  *          the last line (Chromium refuses an answer without it). Directions are mirrored, what is
  *          not used has port 0 and is outside the BUNDLE group.
  * Units:   max_message_bytes: the longest data channel message that we take.
- * Source:  RFC 8829 s.5.3; RFC 8839 and RFC 6544 (candidates), RFC 8841 (data), RFC 7587 (Opus).
+ * Source:  RFC 9429 s.5.3; RFC 8839 and RFC 6544 (candidates), RFC 8841 (data), RFC 7587 (Opus).
  */
 #ifndef EARSHOT_SDP_ANSWER_H
 #define EARSHOT_SDP_ANSWER_H

@@ -8,10 +8,10 @@
 /* RFC 8285 s.4.2: the ids that a one-byte header can carry. */
 #define EXTMAP_ID_MAX 14
 
-/* RFC 8841 s.6: the size when the attribute is absent. */
+/* RFC 8841 s.6.1: the size when the attribute is absent. */
 #define MAX_MESSAGE_BYTES_DEFAULT 65536
 
-/* RFC 8841 has no default; libwebrtc assumes this one, so clients may leave the port out. */
+/* By RFC 8841 s.5.1 a section without the port is invalid; libwebrtc assumes this one. */
 #define SCTP_PORT_DEFAULT 5000
 
 /* Attributes without a value, and where each is noted. */
@@ -99,7 +99,7 @@ static bool is_sped(struct bytes_view option)
            sdp_parser_is(option, "goog-sped-v1");
 }
 
-/* RFC 8839 separates the options by blanks; some clients write commas. */
+/* RFC 8839 s.5.6 separates the options by blanks; some clients write commas. */
 static const char *on_ice_options(struct sdp_attributes *a, struct bytes_view value)
 {
     struct bytes_view word = sdp_parser_take_word(&value);

@@ -11,7 +11,7 @@ struct section_draft {
     struct sdp_attributes attributes;
     unsigned line_number; /* of the m-line */
     uint64_t port;
-    uint8_t payload_type[SDP_ENTRIES_MAX]; /* of audio, in the m-line's order */
+    uint8_t payload_type[SDP_ENTRIES_MAX]; /* of audio, usable, in the m-line's order */
     size_t payload_type_count;
     bool is_bundled;
 };
@@ -58,6 +58,12 @@ static bool is_rtp(const struct sdp_section *s)
            sdp_parser_is_in_any_case(protocol, "UDP/TLS/RTP/SAVP");
 }
 
+/* RFC 5761 s.4: with the marker these would be RTCP's packet types, 192 to 223. */
+static bool looks_like_rtcp(uint64_t payload_type)
+{
+    return payload_type >= 64 && payload_type <= 95;
+}
+
 /* The formats of the m-line: tokens all, payload types where they are to be used. */
 static const char *take_formats(struct sdp_section *s, struct section_draft *d,
                                 struct bytes_view formats)
@@ -79,7 +85,9 @@ static const char *take_formats(struct sdp_section *s, struct section_draft *d,
         if (!sdp_parser_number_within(format, 0, SDP_PAYLOAD_TYPE_MAX, &payload_type)) {
             return "a payload type of m=audio is not 0 to 127";
         }
-        d->payload_type[d->payload_type_count++] = (uint8_t)payload_type;
+        if (!looks_like_rtcp(payload_type)) {
+            d->payload_type[d->payload_type_count++] = (uint8_t)payload_type;
+        }
     }
     return NULL;
 }
@@ -210,7 +218,7 @@ static bool take_bundle(struct offer_draft *d)
     return true;
 }
 
-/* RFC 8843 s.6: port 0 with bundle-only is no rejected section. */
+/* RFC 9143 s.6: port 0 with bundle-only is no rejected section. */
 static bool is_live(const struct section_draft *d)
 {
     return d->port != 0 || d->attributes.is_bundle_only;
@@ -368,13 +376,16 @@ static bool choose_sections(struct offer_draft *d)
     return true;
 }
 
-/* RFC 8843 s.7.3.1: the first accepted section in the group's order; without a group there is but
- * one. */
-static size_t find_transport_section(const struct sdp_offer *offer)
+/* RFC 9143 s.7.3.1: the first accepted section with a port, in the group's order; without a group
+ * there is but one. */
+static bool choose_transport_section(struct offer_draft *d)
 {
+    struct sdp_offer *offer = d->offer;
     for (size_t i = 0; i < offer->bundle_count; i++) {
-        if (offer->section[offer->bundle[i]].is_accepted) {
-            return offer->bundle[i];
+        const size_t section = offer->bundle[i];
+        if (offer->section[section].is_accepted && d->section[section].port != 0) {
+            offer->transport_section = section;
+            return true;
         }
     }
     size_t i = 0;
@@ -382,7 +393,9 @@ static size_t find_transport_section(const struct sdp_offer *offer)
         i++;
         assert(i < offer->section_count);
     }
-    return i;
+    offer->transport_section = i;
+    return d->section[i].port != 0 ||
+           refuse(d, d->section[i].line_number, "bundle-only, and no usable section has a port");
 }
 
 static bool take_credentials(struct offer_draft *d, const struct section_draft *section)
@@ -416,7 +429,9 @@ static bool take_fingerprints(struct offer_draft *d, const struct section_draft 
 static bool take_transport(struct offer_draft *d)
 {
     struct sdp_offer *offer = d->offer;
-    offer->transport_section = find_transport_section(offer);
+    if (!choose_transport_section(d)) {
+        return false;
+    }
     const struct section_draft *section = &d->section[offer->transport_section];
     const struct sdp_attributes *a = &section->attributes;
     offer->setup = a->has_setup ? a->setup : d->session.setup;

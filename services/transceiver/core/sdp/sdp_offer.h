@@ -1,5 +1,5 @@
 /*
- * sdp_offer.h - what an SDP offer (RFC 8866, RFC 8829) means for a call
+ * sdp_offer.h - what an SDP offer (RFC 8866, RFC 9429) means for a call
  *
  * Takes:   the offer's bytes, as they came from a stranger.
  * Gives:   a value without pointers into the offer, or a refusal with a reason for a person.
@@ -57,7 +57,7 @@ struct sdp_offer {
     /* The sections that the BUNDLE group names, in its order; none when there is no group. */
     uint8_t bundle[SDP_SECTIONS_MAX];
     size_t bundle_count;
-    /* The first accepted section, in the group's order: its transport carries the call. */
+    /* The first accepted one with a port, in the group's order: its transport is the call's. */
     size_t transport_section;
 
     /* Of the transport section, each falling back to the session level. */
