@@ -141,9 +141,23 @@ static void a_bye_names_us_and_needs_no_schedule(void **state)
     struct world w;
     struct rtcp_packet packet;
     open_world(&w);
+    send_packet(&w, BEGIN_US);
     const size_t len = voice_rtcp_bye(&w.rtcp, w.out, BEGIN_US);
     assert_true(find(w.out, len, RTCP_BYE, &packet));
     assert_true(rtcp_packet_is_bye_of(&packet, rtp_sender_ssrc(w.sender)));
+    close_world(&w);
+}
+
+/* RFC 3550 s.6.3.7 */
+static void who_never_sent_anything_says_no_bye(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w);
+    receive_packet(&w, 1, BEGIN_US);
+    assert_int_equal(voice_rtcp_bye(&w.rtcp, w.out, BEGIN_US), 0);
+    assert_true(voice_rtcp_poll_report(&w.rtcp, w.out, BEGIN_US + 500000) > 0);
+    assert_true(voice_rtcp_bye(&w.rtcp, w.out, BEGIN_US + 500000) > 0);
     close_world(&w);
 }
 
@@ -250,6 +264,7 @@ int main(void)
         cmocka_unit_test(
             a_report_is_an_sr_once_something_was_sent_and_has_a_block_once_something_came),
         cmocka_unit_test(a_bye_names_us_and_needs_no_schedule),
+        cmocka_unit_test(who_never_sent_anything_says_no_bye),
         cmocka_unit_test(a_report_of_the_peer_tells_loss_and_round_trip),
         cmocka_unit_test(a_block_about_somebody_else_changes_nothing),
         cmocka_unit_test(a_damaged_compound_counts_as_far_as_it_can_be_read),

@@ -236,7 +236,9 @@ static void send_bye(struct session *s, uint64_t now_us)
 {
     uint8_t bye[PACKET_CAP];
     const size_t len = voice_rtcp_bye(&s->rtcp, bye, now_us);
-    client_leg_send_rtcp(s->client, (struct bytes_span){bye, len, sizeof(bye)}, now_us);
+    if (len > 0) {
+        client_leg_send_rtcp(s->client, (struct bytes_span){bye, len, sizeof(bye)}, now_us);
+    }
 }
 
 void session_end(struct session *s, enum session_end_reason reason, uint64_t now_us)

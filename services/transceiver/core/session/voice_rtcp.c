@@ -61,12 +61,16 @@ static size_t write_report(struct voice_rtcp *v, bool is_bye, uint8_t *out, uint
 
 size_t voice_rtcp_poll_report(struct voice_rtcp *v, uint8_t *out, uint64_t now_us)
 {
-    return rtcp_schedule_take(&v->schedule, now_us) ? write_report(v, false, out, now_us) : 0;
+    if (!rtcp_schedule_take(&v->schedule, now_us)) {
+        return 0;
+    }
+    v->has_reported = true;
+    return write_report(v, false, out, now_us);
 }
 
 size_t voice_rtcp_bye(struct voice_rtcp *v, uint8_t *out, uint64_t now_us)
 {
-    return write_report(v, true, out, now_us);
+    return v->has_sent || v->has_reported ? write_report(v, true, out, now_us) : 0;
 }
 
 uint64_t voice_rtcp_next_timeout(const struct voice_rtcp *v)

@@ -23,6 +23,7 @@ struct voice_rtcp {
     struct rtp_sender *sender;
     bool has_sent;
     bool has_received;
+    bool has_reported;
 };
 
 void voice_rtcp_init(struct voice_rtcp *v, struct rtp_receiver *receiver, struct rtp_sender *sender,
@@ -35,7 +36,7 @@ void voice_rtcp_input(struct voice_rtcp *v, struct bytes_view compound, uint64_t
 
 /* The report that is due, 0 if none. out: VOICE_RTCP_BYTES_MAX. */
 size_t voice_rtcp_poll_report(struct voice_rtcp *v, uint8_t *out, uint64_t now_us);
-/* The report that says goodbye. */
+/* The report that says goodbye; 0 if nothing of ours was ever sent (RFC 3550 s.6.3.7). */
 size_t voice_rtcp_bye(struct voice_rtcp *v, uint8_t *out, uint64_t now_us);
 uint64_t voice_rtcp_next_timeout(const struct voice_rtcp *v);
 
