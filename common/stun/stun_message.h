@@ -4,8 +4,8 @@
  * Takes:   one datagram; views into it are borrowed as long as the datagram lives.
  * Gives:   the attributes ICE uses, or the reason why the datagram is no STUN message.
  * Rules:   of an attribute that ICE uses the second is refused; all others may repeat and are
- *          only walked over. Nothing but FINGERPRINT counts after MESSAGE-INTEGRITY, and nothing
- *          may follow FINGERPRINT (RFC 8489 s.14.5, s.14.7).
+ *          only walked over. Nothing but FINGERPRINT counts after MESSAGE-INTEGRITY (RFC 5389
+ *          s.15.4), and nothing may follow FINGERPRINT (RFC 8489 s.14.7).
  * Bounds:  STUN_MESSAGE_BYTES_MAX, STUN_ATTRIBUTES_MAX; above: refused.
  * Not here: MESSAGE-INTEGRITY and FINGERPRINT (stun_integrity.h).
  */

@@ -137,8 +137,8 @@ static void an_element_is_found_in_both_forms_of_extension(void **state)
 static void reserved_and_cut_elements_end_the_search(void **state)
 {
     (void)state;
-    /* Each hides an element with id 1 behind something that must end the list (RFC 8285 s.4.2), or
-     * is cut short. */
+    /* Each hides an element with id 1 behind something that must end the list (RFC 8285 s.4.1.2),
+     * or is cut short. */
     static const struct {
         uint16_t profile;
         uint8_t data[8];

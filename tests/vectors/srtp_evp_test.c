@@ -73,7 +73,7 @@ static void aes_cm_gives_the_key_stream_of_rfc_3711_b_2(void **state)
     srtp_cipher_dealloc(cipher);
 }
 
-/* RFC 3711 B.3: the labels of RFC 3711 s.4.3.2 at byte 7 of the counter. */
+/* RFC 3711 B.3: the labels of RFC 3711 s.4.3.1 at byte 7 of the counter. */
 static void session_keys_are_derived_as_in_rfc_3711_b_3(void **state)
 {
     (void)state;

@@ -90,7 +90,7 @@ static bool next_one_byte(struct byte_reader *r, struct element *out)
         out->data = (struct bytes_view){0};
         return true;
     }
-    /* RFC 8285 s.4.2: id 0 with a length ends the list as well. */
+    /* RFC 8285 s.4.1.2: id 0 with a length ends the list as well. */
     out->data = byte_reader_bytes(r, (size_t)(head & 0x0f) + 1);
     return !r->failed && out->id != 0;
 }
