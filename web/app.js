@@ -13,11 +13,12 @@ import { Call, CallError } from './call.js';
 import { Meter, Waveform } from './meters.js';
 import { closeMicrophone, openMicrophone } from './microphone.js';
 import { noStats, readStats } from './stats.js';
-import { clock, endedText, failureText, reconnectText, states } from './texts.js';
+import { clock, endedText, failureText, reconnectText, slowText, states } from './texts.js';
 import { TimelineView } from './timeline.js';
 
 const STATS_MS = 250;
 const SETUP_MS_MAX = 15000;
+const SLOW_MS = 2000;
 const SILENT_MS_MAX = 3000;
 const ATTEMPTS_MAX = 3;
 const ATTEMPT_MS = 3500; // with SILENT_MS_MAX, nobody is left in doubt for 15 s
@@ -99,7 +100,14 @@ async function talk() {
   mine.ticker = setInterval(() => tick(mine), STATS_MS);
   requestAnimationFrame(() => animate(mine));
   show('connecting');
+  mine.patience = setTimeout(stillConnecting, SLOW_MS);
   dial(mine, SETUP_MS_MAX);
+}
+
+function stillConnecting() {
+  if (state === 'connecting') {
+    byId('detail').textContent = slowText;
+  }
 }
 
 function dial(mine, setupMsMax) {
@@ -136,6 +144,8 @@ function callClosed(mine, error) {
 function redial(mine, error) {
   mine.call.close();
   mine.call = null;
+  stats = noStats;
+  showStats();
   const now = performance.now();
   if (mine.attempts === 0) {
     mine.lostAt = now;
@@ -194,6 +204,7 @@ function endSession() {
   const mine = session;
   session = null;
   clearInterval(mine.ticker);
+  clearTimeout(mine.patience);
   clearTimeout(mine.retry);
   mine.call?.close();
   if (mine.microphone) {
@@ -210,7 +221,9 @@ function endSession() {
 function hangUp(byServer = false) {
   const { since } = endSession();
   if (since > 0) {
-    show('ended', { detail: endedText(performance.now() - since, byServer) });
+    const elapsedMs = performance.now() - since;
+    byId('elapsed').textContent = clock(elapsedMs);
+    show('ended', { detail: endedText(elapsedMs, byServer) });
   } else {
     show('idle');
   }

@@ -38,6 +38,8 @@ export const states = {
   },
 };
 
+export const slowText = 'It takes longer than usual, and is still being tried.';
+
 /* By the code of a CallError. A server's own words stand in the detail, if it sent some. */
 const failures = {
   insecure_page: {
@@ -110,8 +112,10 @@ export function reconnectText(attempt, attemptsMax) {
 }
 
 export function endedText(elapsedMs, byServer) {
-  const talked = `You talked for ${clock(elapsedMs)}.`;
-  return byServer ? `The agent ended it, or was lost. ${talked} Call again to go on.` : talked;
+  const time = clock(elapsedMs);
+  return byServer
+    ? `The agent ended it or was lost after ${time}. Call again to go on.`
+    : `You talked for ${time}.`;
 }
 
 export function clock(ms) {

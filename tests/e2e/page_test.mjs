@@ -139,7 +139,7 @@ await test('a call that the server ends is over', {}, async (page, farEnd, compl
   await call(page);
   await farEnd.tab.evaluate(() => window.calls[0].close());
   await waitForState(page, 'ended');
-  check('it says who ended it', (await message(page)).includes('The agent ended it, or was lost'),
+  check('it says who ended it', (await message(page)).includes('The agent ended it or was lost'),
     await message(page));
   await sleep(500);
   check('nothing is left to delete', farEnd.count(`DELETE ${location}`) === 0, farEnd.requests);
