@@ -25,7 +25,8 @@ PURE = (
 )
 
 BANNED_HEADERS = re.compile(
-    r"(arpa|net|netinet|linux)/.*|sys/(socket|un|time|epoll|select|uio|ioctl|mman|signalfd|timerfd|eventfd)\.h"
+    r"(arpa|net|netinet|linux)/.*"
+    r"|sys/(socket|un|time|epoll|select|uio|ioctl|mman|signalfd|timerfd|eventfd)\.h"
     r"|(netdb|poll|unistd|fcntl|time|pthread|threads|semaphore|signal|syslog|dirent|locale)\.h"
 )
 
@@ -37,14 +38,16 @@ ALLOWED_HEADERS = {
 
 BANNED_CALLS = set(
     """printf fprintf dprintf vprintf vfprintf sprintf vsprintf puts fputs putchar putc fputc perror
-    scanf fscanf fopen fdopen freopen fclose fread fwrite fgets getline fflush open openat close read
-    write pread pwrite socket bind listen accept accept4 connect send sendto sendmsg sendmmsg recv
-    recvfrom recvmsg recvmmsg poll ppoll select epoll_wait time clock clock_gettime gettimeofday
-    timespec_get localtime gmtime sleep usleep nanosleep rand random srand srandom getrandom getenv
-    setenv syslog system fork execve exit signal sigaction pthread_create pthread_mutex_lock
-    mtx_lock thrd_create alloca""".split()
+    scanf fscanf fopen fdopen freopen fclose fread fwrite fgets getline fflush open openat close
+    read write pread pwrite socket bind listen accept accept4 connect send sendto sendmsg
+    sendmmsg recv recvfrom recvmsg recvmmsg poll ppoll select epoll_wait time clock clock_gettime
+    gettimeofday timespec_get localtime gmtime sleep usleep nanosleep rand random srand srandom
+    getrandom getenv setenv syslog system fork execve exit signal sigaction pthread_create
+    pthread_mutex_lock mtx_lock thrd_create alloca""".split()
 )
-HEAP_CALLS = set("malloc calloc realloc reallocarray free strdup strndup aligned_alloc posix_memalign".split())
+HEAP_CALLS = set(
+    "malloc calloc realloc reallocarray free strdup strndup aligned_alloc posix_memalign".split()
+)
 HEAP_NAMES = re.compile(r".*_(create|destroy|copy)$")
 
 # Functions that libsrtp calls from srtp_create and srtp_dealloc: birth and death as well.
@@ -73,11 +76,13 @@ def check_calls(path, text):
         for match in CALL.finditer(line):
             name = match[1]
             if name in BANNED_CALLS:
-                yield source_tree.Problem(path, number, f"{name}() does not belong in sans-I/O code")
+                what = f"{name}() does not belong in sans-I/O code"
+                yield source_tree.Problem(path, number, what)
             if name in HEAP_CALLS and path not in HEAP_EXCEPTIONS:
                 function = function_at(spans, number)
                 if not HEAP_NAMES.fullmatch(function):
-                    what = f"{name}() in {function or 'no function'}: the heap is for _create, _destroy and _copy"
+                    what = (f"{name}() in {function or 'no function'}: "
+                            "the heap is for _create, _destroy and _copy")
                     yield source_tree.Problem(path, number, what)
 
 

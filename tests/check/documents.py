@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the documents name is there: links, files, identifiers; and the pages that the code refers to.
+"""What the documents name is there: links, files, identifiers; and the pages that the code names.
 
 An identifier is a word with an underscore between backticks, or in a block that opens with ```tour.
 """
@@ -10,7 +10,9 @@ import source_tree
 
 # Not ours, or bytes of others.
 SKIPPED_FOLDERS = {".git", "build", "node_modules", "corpus", "seeds"}
-TEXT_ENDINGS = (".c", ".h", ".py", ".mjs", ".js", ".sh", ".yaml", ".proto", ".cmake", ".txt", ".json")
+TEXT_ENDINGS = (
+    ".c", ".h", ".py", ".mjs", ".js", ".sh", ".yaml", ".proto", ".cmake", ".txt", ".json",
+)
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE_SPAN = re.compile(r"`([^`]+)`")
@@ -32,7 +34,7 @@ def is_text(path):
 
 
 def words_of(root, paths):
-    """Every word with an underscore in code and configuration, and names of files without ending."""
+    """Every word with an underscore in code and configuration; names of files without ending."""
     words = {os.path.basename(path).partition(".")[0] for path in paths}
     for path in filter(is_text, paths):
         words.update(IDENTIFIER.findall(source_tree.read(root, path)))

@@ -7,7 +7,8 @@ import source_tree
 CORE = "services/transceiver/core"
 MACHINES = [f"{CORE}/{name}" for name in ("sdp", "transport", "rtp", "media")]
 SESSION_NEEDS = [
-    "common/base", "common/backend_link", "common/crypto", "common/stun", "common/routing", CORE, *MACHINES,
+    "common/base", "common/backend_link", "common/crypto", "common/stun", "common/routing", CORE,
+    *MACHINES,
 ]
 PORT_NEEDS = [*SESSION_NEEDS, f"{CORE}/session", "common/control", "common/runtime"]
 
@@ -29,7 +30,8 @@ MAY_INCLUDE = {
     "services/transceiver/port": PORT_NEEDS,
     "services/transceiver": [*PORT_NEEDS, "services/transceiver/port"],
     "services/relay": [
-        "common/base", "common/crypto", "common/stun", "common/routing", "common/control", "common/runtime",
+        "common/base", "common/crypto", "common/stun", "common/routing", "common/control",
+        "common/runtime",
     ],
     "services/signaling": [
         "common/base", "common/crypto", "common/routing", "common/control", "common/runtime",
@@ -43,7 +45,8 @@ def check(root):
     for path in source_tree.source_files(root):
         room = os.path.dirname(path)
         if room not in MAY_INCLUDE:
-            yield source_tree.Problem(path, 1, f"{room} is no room: add it to include_directions.py")
+            what = f"{room} is no room: add it to include_directions.py"
+            yield source_tree.Problem(path, 1, what)
             continue
         for line, name, is_own in source_tree.includes(source_tree.read(root, path)):
             other = os.path.dirname(name)

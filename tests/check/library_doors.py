@@ -63,7 +63,8 @@ def check(root):
                 if not any(fnmatch.fnmatchcase(path, door) for door in doors):
                     yield source_tree.Problem(path, line, f"{name} is hidden in {', '.join(doors)}")
             elif not is_own and name not in C_LIBRARY and not name.startswith(SYSTEM_FOLDERS):
-                yield source_tree.Problem(path, line, f"<{name}> has no door: add it to library_doors.py")
+                what = f"<{name}> has no door: add it to library_doors.py"
+                yield source_tree.Problem(path, line, what)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""docs/operations.md names every configuration key, metric and log event, and none that is not there;
-and a metric has one type in all services.
+"""docs/operations.md names every configuration key, metric and log event, and none that is not
+there; and a metric has one type in all services.
 
 Keys stand in the first column of the tables below "### `<service>.yaml`", metrics anywhere between
 backticks, events in the first column of the table below "## Log events".
@@ -90,7 +90,8 @@ def check_metrics(root):
     in_page = {name: n for n, _, line in page_lines(root) for name in PAGE_METRIC.findall(line)}
     for name, (path, line) in in_code.items():
         if name not in in_page:
-            yield source_tree.Problem(path, line, f"{name}: {PAGE} does not say what to do when it rises")
+            what = f"{name}: {PAGE} does not say what to do when it rises"
+            yield source_tree.Problem(path, line, what)
     for name, line in in_page.items():
         if name not in in_code:
             yield source_tree.Problem(PAGE, line, f"{name}: no service has this metric")
@@ -105,7 +106,8 @@ def check_metric_types(root):
             first = types.setdefault(match[1], match[2])
             if first != match[2]:
                 line = text.count("\n", 0, match.start()) + 1
-                yield source_tree.Problem(path, line, f"{match[1]}: {match[2]} here, {first} elsewhere")
+                what = f"{match[1]}: {match[2]} here, {first} elsewhere"
+                yield source_tree.Problem(path, line, what)
 
 
 def check_events(root):

@@ -5,13 +5,16 @@ import re
 import source_tree
 
 MESSAGE = re.compile(r"\s*message\s+(\w+)\s*\{")
-FIELD = re.compile(r"\s*(?:repeated\s+|optional\s+)?(?:map\s*<\s*\w+\s*,\s*)?([\w.]+)\s*>?\s+\w+\s*=\s*\d+")
+FIELD = re.compile(
+    r"\s*(?:repeated\s+|optional\s+)?(?:map\s*<\s*\w+\s*,\s*)?([\w.]+)\s*>?\s+\w+\s*=\s*\d+"
+)
 
 
 def fields_of(root, path):
-    """(message, type, line) of each field; a message inside another has the outer one's name too."""
+    """(message, type, line) of each field; the name of a message inside another has the outer's."""
     open_blocks = []
-    for number, line in enumerate(source_tree.without_comments(source_tree.read(root, path)).split("\n"), 1):
+    text = source_tree.without_comments(source_tree.read(root, path))
+    for number, line in enumerate(text.split("\n"), 1):
         message = MESSAGE.match(line)
         names = [name for name in open_blocks if name]
         if message:

@@ -1,4 +1,4 @@
-"""What the checks share: the C files of the tree, their includes, functions and plain code."""
+"""What the checks share: the source files of the tree, their includes, functions and plain code."""
 import os
 import re
 import sys
@@ -6,7 +6,8 @@ import sys
 CODE_FOLDERS = ("common", "services", "tools")
 
 TOKEN = re.compile(
-    r"""(?P<comment>/\*.*?\*/|//[^\n]*)|(?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""", re.DOTALL
+    r"""(?P<comment>/\*.*?\*/|//[^\n]*)|(?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""",
+    re.DOTALL,
 )
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\)")
@@ -24,8 +25,10 @@ def source_files(root, folders=CODE_FOLDERS, endings=(".c", ".h")):
     """Paths from the root, sorted, with / between folders."""
     found = []
     for folder in folders:
-        for here, _, names in os.walk(os.path.join(root, folder)):
-            found += [os.path.relpath(os.path.join(here, n), root) for n in names if n.endswith(endings)]
+        for here, inner, names in os.walk(os.path.join(root, folder)):
+            inner[:] = [name for name in inner if name != "node_modules"]
+            found += [os.path.relpath(os.path.join(here, name), root)
+                      for name in names if name.endswith(endings)]
     return sorted(found)
 
 

@@ -14,7 +14,8 @@ import subprocess
 import sys
 
 PREFIX = re.compile(
-    r"srtp_|opus_|sctp_|nng_|nn_|json_|yaml_|redis|sds|lws_|lejp_|SSL_|EVP_|OPENSSL_|CRYPTO_|X509_|BIO_|ERR_"
+    r"srtp_|opus_|sctp_|nng_|nn_|json_|yaml_|redis|sds|lws_|lejp_"
+    r"|SSL_|EVP_|OPENSSL_|CRYPTO_|X509_|BIO_|ERR_"
     r"|protobuf_c_|speex_|flite_|cst_|hex_digit_to_int$|is_hex_digit$"
 )
 
@@ -38,7 +39,8 @@ def symbols_of(archive):
 def exported_by(library):
     """Of a shared or a static library; names without the version behind @."""
     options = ["-g"] if library.endswith(".a") else ["-D"]
-    return {line.split()[2].split("@")[0] for line in nm(options, library) if len(line.split()) == 3}
+    fields = [line.split() for line in nm(options, library)]
+    return {symbol[2].split("@")[0] for symbol in fields if len(symbol) == 3}
 
 
 def begins_as_its_file(stem, symbol, prefix):

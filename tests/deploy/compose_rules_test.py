@@ -128,8 +128,9 @@ class ComposeRules(unittest.TestCase):
         for service in NETWORKS:
             environment = Compose().services[service]["environment"]
             config = os.path.join(ROOT, f"config/local/{service}.yaml")
+            program = os.path.join(PROGRAMS, f"earshot-{service}")
             done = subprocess.run(
-                [os.path.join(PROGRAMS, f"earshot-{service}"), "--config", config, "--check-config"],
+                [program, "--config", config, "--check-config"],
                 env=environment, stderr=subprocess.PIPE, text=True, check=False)
             with self.subTest(service=service):
                 self.assertEqual((done.returncode, done.stderr), (0, ""))

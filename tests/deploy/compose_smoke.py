@@ -2,8 +2,8 @@
 """The running composition, from outside: it gets well, serves the page, takes a call through the
 published port, and ends in order.
 
-usage: compose_smoke.py STATE    under tests/tools/container-engine.sh, which starts it and cleans up
-       compose_smoke.py          what runs there
+usage: compose_smoke.py STATE  under tests/tools/container-engine.sh, which starts it and cleans up
+       compose_smoke.py        what runs there
 """
 
 import json
@@ -24,7 +24,9 @@ OFFER = os.path.join(HERE, "../corpus/offers/chromium-156-audio-dc.sdp")
 PAGE = f"http://127.0.0.1:{os.environ.get('HTTP_PORT')}"
 MEDIA = ("127.0.0.1", int(os.environ.get("RELAY_UDP_PORT", 0)))
 SERVICES = ("relay", "inference-stub", "transceiver", "signaling")
-STOP_ORDER = (("signaling", "transceiver"), ("transceiver", "relay"), ("transceiver", "inference-stub"))
+STOP_ORDER = (
+    ("signaling", "transceiver"), ("transceiver", "relay"), ("transceiver", "inference-stub"),
+)
 WELL_S_MAX = 60
 
 
@@ -45,7 +47,8 @@ def output(*command):
 def compose(*words):
     has_plugin = subprocess.run(["docker", "compose", "version"], stdout=subprocess.DEVNULL,
                                 stderr=subprocess.DEVNULL, check=False).returncode == 0
-    subprocess.run([*(["docker", "compose"] if has_plugin else ["docker-compose"]), *words], check=True)
+    command = ["docker", "compose"] if has_plugin else ["docker-compose"]
+    subprocess.run([*command, *words], check=True)
 
 
 def states():
@@ -59,7 +62,8 @@ def states():
 
 def moment(text):
     """Docker's nanoseconds, as far as Python goes."""
-    return datetime.fromisoformat(re.sub(r"(\.\d{1,6})\d*Z|Z", lambda m: (m[1] or ".0").ljust(7, "0"), text))
+    return datetime.fromisoformat(
+        re.sub(r"(\.\d{1,6})\d*Z|Z", lambda m: (m[1] or ".0").ljust(7, "0"), text))
 
 
 def request(path, body=None, kind="application/sdp"):
@@ -102,8 +106,8 @@ def an_offer_is_answered():
     status, headers, answer = request("/v1/realtime/calls", offer)
     claim("an offer is answered", status == 201, headers["Location"])
     candidates = re.findall(r"^a=candidate:\S+ 1 (\w+) \d+ (\S+) (\d+)", answer, re.M)
-    claim("the answer names the published address", candidates == [("udp", MEDIA[0], str(MEDIA[1]))],
-          candidates)
+    claim("the answer names the published address",
+          candidates == [("udp", MEDIA[0], str(MEDIA[1]))], candidates)
     username = f"{field(answer, 'ice-ufrag')}:{field(offer.decode(), 'ice-ufrag')}"
     password = field(answer, "ice-pwd")
     seen = probe(MEDIA, username, password)
@@ -125,7 +129,8 @@ def it_ends_in_order():
     claim("every service ends by itself", set(codes.values()) == {0}, codes)
     ends = {s: moment(now[s]["FinishedAt"]) for s in SERVICES}
     for first, then in STOP_ORDER:
-        claim(f"{first} ends before {then}", ends[first] <= ends[then], str(ends[then] - ends[first]))
+        claim(f"{first} ends before {then}", ends[first] <= ends[then],
+              str(ends[then] - ends[first]))
 
 
 def free_port(kind):
@@ -136,11 +141,13 @@ def free_port(kind):
 
 def start_under_the_engine(state):
     """On ports that are free, beside whatever runs here; so it is also shown that they move."""
-    os.environ.update(RELAY_UDP_PORT=free_port(socket.SOCK_DGRAM), HTTP_PORT=free_port(socket.SOCK_STREAM),
+    os.environ.update(RELAY_UDP_PORT=free_port(socket.SOCK_DGRAM),
+                      HTTP_PORT=free_port(socket.SOCK_STREAM),
                       SUBNET_PREFIX="198.19", STUB_MODE="echo", EARSHOT_TAG="smoke")
     engine = os.path.join(ROOT, "tests/tools/container-engine.sh")
     os.execv(engine, [engine, "-s", state, "-C", ROOT, "-f", "docker-compose.yml",
-                      "-f", "docker-compose.ci.yml", "--", sys.executable, "-B", os.path.abspath(__file__)])
+                      "-f", "docker-compose.ci.yml",
+                      "--", sys.executable, "-B", os.path.abspath(__file__)])
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ DNS_PEER = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name":
 IMAGE_VARIABLES = {"EARSHOT_KEYS", "EARSHOT_WEB"}  # set in docker/Dockerfile
 
 
-# --- names that refer ------------------------------------------------------------------------------
+# --- names that refer -----------------------------------------------------------------------------
 
 def selectors_select_their_pods(m):
     for d in m.of_kind("Deployment"):
@@ -104,7 +104,7 @@ def container_ports_are_those_of_the_configuration(m):
                 yield f"{title(d)}: its configuration has no port {port['containerPort']}"
 
 
-# --- who may reach whom ------------------------------------------------------------------------------
+# --- who may reach whom ---------------------------------------------------------------------------
 
 def documented_ports(m):
     """The table of docs/deployment.md: {(pod, protocol, first, last): who}."""
@@ -204,7 +204,7 @@ def the_advertised_address_is_the_relays(m):
         yield "Service/relay: hides the clients' addresses"
 
 
-# --- keys ----------------------------------------------------------------------------------------------
+# --- keys -----------------------------------------------------------------------------------------
 
 def rings_are_where_they_belong(m):
     for d in m.of_kind("Deployment"):
@@ -231,7 +231,7 @@ def rings_are_where_they_belong(m):
                 yield f"Deployment/{holder}: lacks the ring {ring}"
 
 
-# --- life and end ----------------------------------------------------------------------------------------
+# --- life and end ---------------------------------------------------------------------------------
 
 def seconds(duration):
     number, unit = re.fullmatch(r"(\d+)(us|ms|s|m|h)", duration).groups()
@@ -284,7 +284,9 @@ def rollouts_lose_nobody(m):
 
 
 def probes_ask_the_admin_port(m):
-    expected = {"startupProbe": "/healthz", "livenessProbe": "/healthz", "readinessProbe": "/readyz"}
+    expected = {
+        "startupProbe": "/healthz", "livenessProbe": "/healthz", "readinessProbe": "/readyz",
+    }
     for d in m.of_kind("Deployment"):
         for probe, path in expected.items():
             asked = container(d).get(probe, {}).get("httpGet", {})
@@ -292,7 +294,7 @@ def probes_ask_the_admin_port(m):
                 yield f"{title(d)}: {probe} does not ask for {path}"
 
 
-# --- rights and resources ----------------------------------------------------------------------------
+# --- rights and resources -------------------------------------------------------------------------
 
 def must_be(d, where, values, expected):
     for key, value in expected.items():
@@ -318,7 +320,8 @@ def pods_have_no_rights(m):
         if len(pod(d)["containers"]) != 1:
             yield f"{title(d)}: has another container than its own"
     for namespace in m.of_kind("Namespace"):
-        if namespace["metadata"]["labels"].get("pod-security.kubernetes.io/enforce") != "restricted":
+        labels = namespace["metadata"]["labels"]
+        if labels.get("pod-security.kubernetes.io/enforce") != "restricted":
             yield f"{title(namespace)}: admits pods with more rights"
 
 
@@ -337,12 +340,14 @@ def resources_are_bounded(m):
 
 def meshes_keep_off(m):
     for workload in ("relay", "transceiver"):
-        notes = m.find("Deployment", workload)["spec"]["template"]["metadata"].get("annotations", {})
-        if notes.get("sidecar.istio.io/inject") != "false" or notes.get("linkerd.io/inject") != "disabled":
+        template = m.find("Deployment", workload)["spec"]["template"]
+        notes = template["metadata"].get("annotations", {})
+        if (notes.get("sidecar.istio.io/inject") != "false"
+                or notes.get("linkerd.io/inject") != "disabled"):
             yield f"Deployment/{workload}: a mesh may put a proxy before media"
 
 
-# --- values that a schema takes for good -----------------------------------------------------------------
+# --- values that a schema takes for good ----------------------------------------------------------
 
 def port_numbers(document):
     keys = {"port", "endPort", "containerPort", "nodePort", "hostPort"}
@@ -392,7 +397,8 @@ def exactly_these_objects(m):
     if {base_name(d) for d in m.of_kind("Deployment")} != {"relay", "transceiver", "signaling",
                                                          "inference-stub"}:
         yield "the Deployments are others than the four services"
-    for kind in sorted({"HorizontalPodAutoscaler", "ScaledObject"} & {d["kind"] for d in m.documents}):
+    scalers = {"HorizontalPodAutoscaler", "ScaledObject"}
+    for kind in sorted(scalers & {d["kind"] for d in m.documents}):
         yield f"{kind}: write the rule of one scaler for each target first"
 
 

@@ -27,7 +27,8 @@ def drop(m, kind, which):
 
 
 def relabel(m):
-    deployment(m, "relay")["spec"]["template"]["metadata"]["labels"] = {"app.kubernetes.io/name": "x"}
+    template = deployment(m, "relay")["spec"]["template"]
+    template["metadata"]["labels"] = {"app.kubernetes.io/name": "x"}
 
 
 def spread(m, which, **values):
@@ -72,7 +73,8 @@ def second_policy(m):
 
 
 def add(**document):
-    return lambda m: m.documents.append({"metadata": {"name": "x", "namespace": "earshot"}, **document})
+    metadata = {"name": "x", "namespace": "earshot"}
+    return lambda m: m.documents.append({"metadata": dict(metadata), **document})
 
 
 # rule: the changes that it refuses, in the overlay cluster
@@ -104,7 +106,8 @@ MUTANTS = {
         set_in("Service", "signaling-control", "spec", "clusterIP", None),
     ],
     rules.variables_are_those_of_the_configuration: [
-        lambda m: set_at(variable(deployment(m, "relay"), "EARSHOT_MEDIA_1"), "name", "EARSHOT_MEDIA"),
+        lambda m: set_at(
+            variable(deployment(m, "relay"), "EARSHOT_MEDIA_1"), "name", "EARSHOT_MEDIA"),
         lambda m: env_to_end(m, "relay", "POD_IP"),
     ],
     rules.container_ports_are_those_of_the_configuration: [
@@ -160,7 +163,8 @@ MUTANTS = {
     rules.disruption_budgets_leave_room: [
         set_in("PodDisruptionBudget", "relay", "spec", "maxUnavailable", 0),
         set_in("PodDisruptionBudget", "relay", "spec", "minAvailable", 2),
-        set_in("PodDisruptionBudget", "relay", "spec", "unhealthyPodEvictionPolicy", "IfHealthyBudget"),
+        set_in("PodDisruptionBudget", "relay",
+               "spec", "unhealthyPodEvictionPolicy", "IfHealthyBudget"),
         lambda m: drop(m, "PodDisruptionBudget", "transceiver"),
     ],
     rules.rollouts_lose_nobody: [
@@ -208,7 +212,8 @@ MUTANTS = {
         set_in("Service", "relay", "metadata", "namespace", "default"),
         set_in_container("relay", "ports", 0, "containerPort", 65536),
         set_in("Service", "relay", "spec", "ports", 0, "port", 0),
-        lambda m: set_at(policy(m, "relay", "ingress", 0), "from", 0, "ipBlock", "cidr", "0.0.0.1/0"),
+        lambda m: set_at(
+            policy(m, "relay", "ingress", 0), "from", 0, "ipBlock", "cidr", "0.0.0.1/0"),
         set_in("ConfigMap", "earshot-site", "data", "pod_network", "10.0.0.0/33"),
     ],
     rules.images_are_pinned: [

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every field of every rendered object is one that the API's types know, with a value they allow."""
+"""The API's types know every field of every rendered object, and allow its value."""
 
 import filecmp
 import os
@@ -38,8 +38,9 @@ def install_packages():
 
 def check(*files):
     """(exit status, what it says)"""
-    done = subprocess.run(["node", os.path.join(ROOT, "tests/tools/k8s-strict.mjs"),
-                           "--modules", PACKAGES, *files], capture_output=True, text=True, check=False)
+    script = os.path.join(ROOT, "tests/tools/k8s-strict.mjs")
+    done = subprocess.run(["node", script, "--modules", PACKAGES, *files],
+                          capture_output=True, text=True, check=False)
     if done.returncode == SKIPPED:
         skip(done.stderr.strip())
     return done.returncode, done.stdout + done.stderr

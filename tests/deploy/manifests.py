@@ -36,7 +36,7 @@ def require_kubectl():
 
 
 def render(overlay, programs, folder):
-    """What `kubectl kustomize` makes of a copy of the tree, with fresh keys in the local overlay."""
+    """What `kubectl kustomize` makes of a copy of the tree, with new keys in the local overlay."""
     require_kubectl()
     tree = os.path.join(folder, overlay)
     for part in ("k8s", "config"):

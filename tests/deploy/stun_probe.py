@@ -41,7 +41,8 @@ def binding_request(username, password, transaction):
 
 def mapped_address(datagram, transaction, password):
     """(ip, port) of a success answer with a right MESSAGE-INTEGRITY, else None."""
-    if len(datagram) < 20 or datagram[:2] != struct.pack(">H", SUCCESS) or datagram[8:20] != transaction:
+    is_success = len(datagram) >= 20 and datagram[:2] == struct.pack(">H", SUCCESS)
+    if not is_success or datagram[8:20] != transaction:
         return None
     body, at, address = datagram[20:], 0, None
     while at + 4 <= len(body):

@@ -2,7 +2,7 @@
 # usage: in_namespace.sh COMMAND [ARGUMENT...]
 #
 # Runs COMMAND in a network of its own: loopback, and one interface with 10.77.0.1 and fd77::1 and a
-# default route that leads nowhere. Nothing can leave it, and what COMMAND leaves behind ends with it.
+# default route that leads nowhere. Nothing can leave it; what COMMAND leaves behind ends with it.
 # Needs root or unprivileged user namespaces; packages util-linux and iproute2.
 set -eu
 if [ "${IN_NAMESPACE-}" != yes ]; then

@@ -1,5 +1,5 @@
-"""The media plane's wire formats in plain Python, from docs/wire-formats.md alone: key ring, routing
-token, relay shim, STUN requests, and announcements as NNG's publishers send them."""
+"""The media plane's wire formats in plain Python, from docs/wire-formats.md alone: key ring,
+routing token, relay shim, STUN requests, and announcements as NNG's publishers send them."""
 
 import base64
 import ctypes

@@ -53,7 +53,8 @@ class Signaling:
                        f"control_listen: 127.0.0.1:{self.control_port}\n"
                        f"admin_listen: 127.0.0.1:{self.admin_port}\n"
                        "answer_timeout: 1s\n"
-                       "ingress:\n  - {name: a, udp: \"203.0.113.10:3478\", tcp: \"203.0.113.10:443\"}\n"
+                       "ingress:\n"
+                       "  - {name: a, udp: \"203.0.113.10:3478\", tcp: \"203.0.113.10:443\"}\n"
                        f"http:\n  listen: 127.0.0.1:{self.port}\n{''.join(lines)}")
         self.log = open(self.path("log"), "w")
         self.process = subprocess.Popen([SIGNALING, "--config", self.path("signaling.yaml")],
@@ -66,7 +67,8 @@ class Signaling:
     def write_keys(self, active):
         os.makedirs(self.path("keys"), mode=0o700, exist_ok=True)
         for name, text in ((f"{active}.key", active * 32), ("active", active)):
-            with open(os.open(self.path("keys", name), os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
+            path = self.path("keys", name)
+            with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
                 file.write(text + "\n")
 
     def is_up(self):
@@ -229,8 +231,8 @@ class Calls(Base):
                 fake.expect("offer"),
                 "offer bytes=10 duration=3600 agent=kit/1.0 language=de-DE "
                 "ingress=203.0.113.10:3478/udp,203.0.113.10:443/tcp")
-            method, url = {CALLS: ("DELETE", location), "/whip": ("DELETE", "/whip/" + call_id)}.get(
-                path, ("POST", location + "/hangup"))
+            endings = {CALLS: ("DELETE", location), "/whip": ("DELETE", "/whip/" + call_id)}
+            method, url = endings.get(path, ("POST", location + "/hangup"))
             self.assertEqual(self.signaling.request(method, url).status, 200)
             fake.expect(f"end {call_id} hangup")
             self.assert_error(self.signaling.request(method, url), 404, "call_id_not_found")
@@ -317,8 +319,8 @@ class Calls(Base):
         self.assertIn("call.refused reason=no_transceiver", self.signaling.read_log())
         self.assertIn("transceiver_heard_once: yes", self.signaling.request("GET", "/readyz").text)
         fake.tell("speak")
-        wait_until(lambda: f"transceiver.back instance={fake.instance}" in self.signaling.read_log(),
-                   "the return")
+        back = f"transceiver.back instance={fake.instance}"
+        wait_until(lambda: back in self.signaling.read_log(), "the return")
         self.assertEqual(self.offer().status, 201)
         self.assertEqual(self.signaling.read_log().count(lost), 1)
         self.retire(fake)
@@ -326,7 +328,8 @@ class Calls(Base):
     def test_calls_that_end_make_room_before_the_next_announcement(self):
         fake = self.transceiver("capacity 2")
         fake.tell("mute")  # within the lease it is asked all the same
-        connection = http.client.HTTPConnection("127.0.0.1", self.signaling.port, timeout=PATIENCE_S)
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", self.signaling.port, timeout=PATIENCE_S)
         for _ in range(8):
             connection.request("POST", CALLS, "v=0\r\n", SDP)
             answer = connection.getresponse()
@@ -519,7 +522,8 @@ class Http(Base):
         self.retire(fake)
 
     def test_one_connection_serves_sixteen_requests_and_closes_after_the_last(self):
-        connection = http.client.HTTPConnection("127.0.0.1", self.signaling.port, timeout=PATIENCE_S)
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", self.signaling.port, timeout=PATIENCE_S)
         for count in range(16):
             connection.request("GET", "/healthz")
             answer = connection.getresponse()
@@ -543,7 +547,8 @@ class Http(Base):
 
     def test_offers_one_after_the_other_share_a_connection(self):
         fake = self.transceiver()
-        connection = http.client.HTTPConnection("127.0.0.1", self.signaling.port, timeout=PATIENCE_S)
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", self.signaling.port, timeout=PATIENCE_S)
         for _ in range(5):
             connection.request("GET", "/")
             self.assertEqual(connection.getresponse().read(), b"<p>the page")
@@ -556,13 +561,17 @@ class Http(Base):
 
     def test_what_is_no_http_is_hung_up(self):
         for text in (b"\x16\x03\x01\x02\x00\x01\x00", b"FOO / HTTP/1.1\r\n\r\n", b"\r\n" * 100,
-                     b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+                     b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n",
+                     b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
                      b"GET / HTTP/1.1\r\nX: " + b"y" * 40000 + b"\r\n\r\n",
                      b"GET http:// HTTP/1.1\r\n\r\n",
-                     b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+                     b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\n"
+                     b"Connection: Upgrade, HTTP2-Settings\r\n"
                      b"HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n",
-                     b"GET /v1/realtime HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                     b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"):
+                     b"GET /v1/realtime HTTP/1.1\r\nHost: x\r\n"
+                     b"Upgrade: websocket\r\nConnection: Upgrade\r\n"
+                     b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                     b"Sec-WebSocket-Version: 13\r\n\r\n"):
             with self.signaling.connect(text) as client:
                 answer = read_all(client)
             self.assertNotIn("HTTP/1.1 2", answer, text)
@@ -701,7 +710,8 @@ class Life(Base):
         with open(self.signaling.path("signaling.yaml")) as file:
             text = file.read()
         for change, said in ((("keys: ", "keys: /nonexistent"), "/nonexistent"),
-                             (("ingress:", "public: true\ningress:"), "authentication is not built yet"),
+                             (("ingress:", "public: true\ningress:"),
+                              "authentication is not built yet"),
                              (("web: ", "colour: "), "colour")):
             path = self.signaling.path("bad.yaml")
             with open(path, "w") as file:

@@ -1,8 +1,8 @@
 #!/bin/sh
 # usage: run.sh [KIT]
 #
-# Five real clients (Chromium, Firefox, GStreamer, aiortc, Pion) against ./dev up, by the drivers of an
-# interop kit: a folder with run-all.sh and netns.sh. The echo of their tone must come back.
+# Five real clients (Chromium, Firefox, GStreamer, aiortc, Pion) against ./dev up, by the drivers of
+# an interop kit: a folder with run-all.sh and netns.sh. The echo of their tone must come back.
 # Exit 77 where there is no kit.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -16,7 +16,8 @@ gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad gst
 python3-aiortc python3-numpy golang-go golang-github-pion-webrtc.v3-dev chromium firefox-esr"
 missing=
 for package in $packages; do
-    dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing="$missing $package"
+    dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed ||
+        missing="$missing $package"
 done
 if [ -n "$missing" ]; then
     [ "$(id -u)" = 0 ] || { echo "interop: SKIP: as root it would install:$missing"; exit 77; }

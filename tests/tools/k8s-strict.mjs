@@ -2,7 +2,8 @@
 // k8s-strict.mjs - check Kubernetes manifests against the API schemas, without a cluster
 //
 // usage: node k8s-strict.mjs [--modules DIR] [--allow apiVersion/Kind]... [--quiet] FILE... | -
-//   FILE       a rendered manifest (use the output of "kubectl kustomize", not the sources); "-" is stdin
+//   FILE       a rendered manifest (the output of "kubectl kustomize", not the sources); "-" is
+//              stdin
 //   --modules  folder that holds node_modules (default: the first one above the current folder,
 //              then above this file)
 //   --allow    accept this kind although no schema is installed for it
@@ -40,7 +41,8 @@ while (args.length) {
 if (!files.length) usage('no file given');
 
 function usage(why) {
-  console.error(`k8s-strict: ${why}\nusage: k8s-strict.mjs [--modules DIR] [--allow apiVersion/Kind]... [--quiet] FILE... | -`);
+  console.error(`k8s-strict: ${why}\n` +
+    'usage: k8s-strict.mjs [--modules DIR] [--allow apiVersion/Kind]... [--quiet] FILE... | -');
   process.exit(64);
 }
 function skip(why) {
@@ -70,7 +72,9 @@ const schemaPackages = ['kubernetes-models'];
 const scope = path.join(packages, '@kubernetes-models');
 if (fs.existsSync(scope)) {
   for (const name of fs.readdirSync(scope).sort()) {
-    if (!['apimachinery', 'base', 'validate'].includes(name)) schemaPackages.push(`@kubernetes-models/${name}`);
+    if (!['apimachinery', 'base', 'validate'].includes(name)) {
+      schemaPackages.push(`@kubernetes-models/${name}`);
+    }
   }
 }
 
@@ -101,11 +105,16 @@ function take(file, object) {
 
   // kustomize wraps long values; Kubernetes reads them so, the pattern of the schema does not.
   if (kind === 'Secret') {
-    for (const [key, value] of Object.entries(object.data ?? {})) object.data[key] = String(value).replace(/\s/g, '');
+    for (const [key, value] of Object.entries(object.data ?? {})) {
+      object.data[key] = String(value).replace(/\s/g, '');
+    }
   }
-  const owner = schemaPackages.find((p) => fs.existsSync(path.join(packages, p, apiVersion, `${kind}.d.ts`)));
+  const owner = schemaPackages.find((p) =>
+    fs.existsSync(path.join(packages, p, apiVersion, `${kind}.d.ts`)));
   if (!owner) {
-    if (!allowed.has(`${apiVersion}/${kind}`)) problem(label, `no schema for ${apiVersion} ${kind}`);
+    if (!allowed.has(`${apiVersion}/${kind}`)) {
+      problem(label, `no schema for ${apiVersion} ${kind}`);
+    }
     return;
   }
   documents.push({ label, object, module: path.join(packages, owner, apiVersion, kind) });
@@ -121,9 +130,12 @@ for (const file of files) {
 }
 if (!documents.length && !problems) problem(files.join(' '), 'no documents');
 
-// ---- pass 1: excess and missing fields, enums, scalar types --------------------------------------
+// ---- pass 1: excess and missing fields, enums, scalar types -------------------------------------
 let source = '';
-documents.forEach((d, i) => { source += `import type { I${d.object.kind} as T${i} } from ${JSON.stringify(`${d.module}.js`)};\n`; });
+documents.forEach((d, i) => {
+  const module = JSON.stringify(`${d.module}.js`);
+  source += `import type { I${d.object.kind} as T${i} } from ${module};\n`;
+});
 documents.forEach((d, i) => {
   d.start = source.length;
   source += `const d${i}: T${i} = ${JSON.stringify(d.object, null, 1)};\n`;
@@ -131,7 +143,8 @@ documents.forEach((d, i) => {
 const virtual = path.join(modules, '__manifests__.ts');
 const options = {
   strict: true, noEmit: true, skipLibCheck: true, types: [],
-  module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler, target: ts.ScriptTarget.ES2022,
+  module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler,
+  target: ts.ScriptTarget.ES2022,
 };
 const host = ts.createCompilerHost(options);
 const { getSourceFile, fileExists } = host;
@@ -153,13 +166,14 @@ function fieldAt(position) { // spec.template.spec.containers[0].ports
 }
 
 for (const d of ts.getPreEmitDiagnostics(ts.createProgram([virtual], options, host))) {
-  const text = ts.flattenDiagnosticMessageText(d.messageText, ' ').replace(/\s+/g, ' ').slice(0, 240);
+  const whole = ts.flattenDiagnosticMessageText(d.messageText, ' ');
+  const text = whole.replace(/\s+/g, ' ').slice(0, 240);
   const owner = d.file?.fileName === virtual ? documents.findLast((x) => x.start <= d.start) : null;
   if (owner) problem(owner.label, `${fieldAt(d.start)}: ${text}`);
   else problem('schema packages', text);
 }
 
-// ---- pass 2: JSON schema ---------------------------------------------------------------------------
+// ---- pass 2: JSON schema ------------------------------------------------------------------------
 for (const d of documents) {
   const file = ['.mjs', '.js'].map((ext) => d.module + ext).find((f) => fs.existsSync(f));
   const model = file && (await import(pathToFileURL(file)))[d.object.kind];
