@@ -309,7 +309,7 @@ bool backend_stream_poll_frame(struct backend_stream *s, struct backend_frame *o
 void backend_stream_tick(struct backend_stream *s, uint64_t now_us)
 {
     const uint8_t token[8] = {0};
-    if (s->state == STREAM_FAILED || now_us < backend_stream_next_timeout(s)) {
+    if (now_us < backend_stream_next_timeout(s)) {
         return;
     }
     if (s->state == STREAM_GREETING ||
