@@ -3,12 +3,9 @@
 
 #include "services/transceiver/port/backend_port.h"
 #include "tests/capture.h"
+#include "tests/far_end.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <sys/un.h>
 
 #define PATIENCE_MS 5000
@@ -19,46 +16,15 @@ struct world {
     struct random_generator random;
     struct backend_port *port;
     uint64_t now_us; /* the test's own: nothing here waits for a real second */
-    int listener;
-    int far_end; /* -1: nobody has connected */
-    struct net_addr address;
+    struct far_end far_end;
+    struct net_addr address; /* of it */
     char unix_path[64];
 };
-
-static struct net_addr address_of(int fd)
-{
-    struct sockaddr_storage bound = {0};
-    socklen_t len = sizeof(bound);
-    struct net_addr address;
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&bound, &len), 0);
-    assert_true(net_addr_from_sockaddr(&bound, &address));
-    return address;
-}
-
-static int listen_on_tcp(int backlog)
-{
-    struct sockaddr_in loopback = {.sin_family = AF_INET};
-    loopback.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&loopback, sizeof(loopback)), 0);
-    assert_int_equal(listen(fd, backlog), 0);
-    return fd;
-}
-
-/* An address where nobody listens. */
-static struct net_addr closed_address(void)
-{
-    const int fd = listen_on_tcp(1);
-    const struct net_addr address = address_of(fd);
-    (void)close(fd);
-    return address;
-}
 
 static void create_port(struct world *w, const char *unix_path)
 {
     random_generator_init(&w->random, 31);
     w->now_us = BEGIN_US;
-    w->far_end = -1;
     w->port = backend_port_create(&(struct backend_port_config){
         .unix_path = unix_path,
         .stream = {.name = "tester", .instance_id = 1, .session_capacity = 4},
@@ -69,8 +35,9 @@ static void create_port(struct world *w, const char *unix_path)
 
 static void open_world(struct world *w)
 {
-    *w = (struct world){.listener = listen_on_tcp(8)};
-    w->address = address_of(w->listener);
+    *w = (struct world){0};
+    far_end_listen(&w->far_end);
+    w->address = far_end_address_of(w->far_end.listener);
     create_port(w, NULL);
     backend_port_set_addresses(w->port, &w->address, 1);
 }
@@ -79,22 +46,19 @@ static void open_unix_world(struct world *w)
 {
     struct sockaddr_un un = {.sun_family = AF_UNIX};
     char folder[] = "/tmp/backend_port_test.XXXXXX";
-    *w = (struct world){.listener = socket(AF_UNIX, SOCK_STREAM, 0)};
+    *w = (struct world){.far_end = {.listener = socket(AF_UNIX, SOCK_STREAM, 0), .link = -1}};
     assert_non_null(mkdtemp(folder));
     (void)snprintf(w->unix_path, sizeof(w->unix_path), "%s/s", folder);
     (void)snprintf(un.sun_path, sizeof(un.sun_path), "%s", w->unix_path);
-    assert_int_equal(bind(w->listener, (struct sockaddr *)&un, sizeof(un)), 0);
-    assert_int_equal(listen(w->listener, 8), 0);
+    assert_int_equal(bind(w->far_end.listener, (struct sockaddr *)&un, sizeof(un)), 0);
+    assert_int_equal(listen(w->far_end.listener, 8), 0);
     create_port(w, w->unix_path);
 }
 
 static void close_world(struct world *w)
 {
     backend_port_destroy(w->port);
-    (void)close(w->listener);
-    if (w->far_end >= 0) {
-        (void)close(w->far_end);
-    }
+    far_end_close(&w->far_end);
     if (w->unix_path[0] != '\0') {
         (void)unlink(w->unix_path);
         *strrchr(w->unix_path, '/') = '\0';
@@ -123,42 +87,11 @@ static void serve(struct world *w)
     backend_port_flush(w->port, w->now_us);
 }
 
-static void far_end_says(const struct world *w, unsigned type, uint32_t session, uint32_t sequence,
-                         const char *payload)
-{
-    uint8_t bytes[512];
-    const struct backend_frame frame = {.type = (uint8_t)type,
-                                        .session = session,
-                                        .sequence = sequence,
-                                        .payload = bytes_view_of_text(payload)};
-    backend_frame_encode_header(&frame, bytes);
-    memcpy(bytes + BACKEND_FRAME_HEADER_BYTES, payload, frame.payload.len);
-    const size_t len = BACKEND_FRAME_HEADER_BYTES + frame.payload.len;
-    assert_int_equal(send(w->far_end, bytes, len, MSG_NOSIGNAL), len);
-}
-
-/* The type of the next frame that arrives at the far end; 0 when the link was closed. */
-static unsigned far_end_hears(const struct world *w)
-{
-    uint8_t header[BACKEND_FRAME_HEADER_BYTES];
-    uint8_t payload[1024];
-    struct pollfd fd = {.fd = w->far_end, .events = POLLIN};
-    assert_int_equal(poll(&fd, 1, PATIENCE_MS), 1);
-    if (recv(w->far_end, header, sizeof(header), MSG_WAITALL) != sizeof(header)) {
-        return 0;
-    }
-    const size_t len = (size_t)(header[0] | header[1] << 8) - BACKEND_FRAME_LENGTH_MIN;
-    assert_in_range(len, 0, sizeof(payload));
-    assert_true(len == 0 || recv(w->far_end, payload, len, MSG_WAITALL) == (ssize_t)len);
-    return header[5];
-}
-
 /* Dials and connects; nobody has greeted. */
 static void connect_world(struct world *w)
 {
     tick_when_due(w);
-    w->far_end = accept(w->listener, NULL, NULL);
-    assert_true(w->far_end >= 0);
+    far_end_accept(&w->far_end);
     serve(w);
     assert_false(backend_port_is_up(w->port));
 }
@@ -166,8 +99,8 @@ static void connect_world(struct world *w)
 static void greet_world(struct world *w)
 {
     connect_world(w);
-    assert_int_equal(far_end_hears(w), BACKEND_HELLO);
-    far_end_says(w, BACKEND_HELLO, 0, 0, "{\"name\":\"far end\"}");
+    assert_int_equal(far_end_hear(&w->far_end), BACKEND_HELLO);
+    far_end_say(&w->far_end, BACKEND_HELLO, 0, 0, "{\"name\":\"far end\"}");
     serve(w);
     assert_true(backend_port_is_up(w->port));
 }
@@ -175,7 +108,7 @@ static void greet_world(struct world *w)
 static void without_an_address_nothing_is_dialled(void **state)
 {
     (void)state;
-    struct world w = {.listener = -1};
+    struct world w = {.far_end = {.listener = -1, .link = -1}};
     create_port(&w, NULL);
     for (int i = 0; i < 3; i++) {
         int fd = 0;
@@ -208,8 +141,8 @@ static void a_link_is_up_when_both_have_greeted_and_carries_frames(void **state)
         backend_port_send(w.port,
                           &(struct backend_frame){.type = BACKEND_SESSION_START, .session = ID});
         backend_port_flush(w.port, w.now_us);
-        assert_int_equal(far_end_hears(&w), BACKEND_SESSION_START);
-        far_end_says(&w, BACKEND_AUDIO_OUT, ID, 0, "abcd");
+        assert_int_equal(far_end_hear(&w.far_end), BACKEND_SESSION_START);
+        far_end_say(&w.far_end, BACKEND_AUDIO_OUT, ID, 0, "abcd");
         struct pollfd fd = {.fd = -1};
         backend_port_want(w.port, &fd.fd, &fd.events);
         assert_int_equal(fd.events, POLLIN); /* nothing waits to be written */
@@ -228,8 +161,8 @@ static void each_refusal_doubles_the_wait_up_to_two_seconds(void **state)
 {
     (void)state;
     static const uint64_t wait_ms[] = {100, 200, 400, 800, 1600, 2000, 2000, 2000};
-    struct world w = {.listener = -1};
-    const struct net_addr nobody = closed_address();
+    struct world w = {.far_end = {.listener = -1, .link = -1}};
+    const struct net_addr nobody = far_end_free_address(SOCK_STREAM);
     create_port(&w, NULL);
     backend_port_set_addresses(w.port, &nobody, 1);
     for (size_t i = 0; i < COUNT_OF(wait_ms); i++) {
@@ -246,9 +179,9 @@ static void each_refusal_doubles_the_wait_up_to_two_seconds(void **state)
 static void a_backend_that_is_not_there_is_one_line_with_its_reason(void **state)
 {
     (void)state;
-    struct world w = {.listener = -1};
+    struct world w = {.far_end = {.listener = -1, .link = -1}};
     struct capture capture;
-    const struct net_addr nobody = closed_address();
+    const struct net_addr nobody = far_end_free_address(SOCK_STREAM);
     create_port(&w, NULL);
     backend_port_set_addresses(w.port, &nobody, 1);
     capture_begin(&capture);
@@ -271,8 +204,7 @@ static void a_lost_link_is_told_once_and_dialled_again_soon(void **state)
     open_world(&w);
     for (uint64_t losses = 1; losses <= 3; losses++) {
         greet_world(&w);
-        (void)close(w.far_end);
-        w.far_end = -1;
+        far_end_hang_up(&w.far_end);
         serve(&w);
         assert_false(backend_port_is_up(w.port));
         assert_true(backend_port_poll_lost(w.port));
@@ -292,9 +224,8 @@ static void a_link_that_breaks_while_writing_is_lost_too(void **state)
     open_world(&w);
     greet_world(&w);
     const struct linger reset = {.l_onoff = 1};
-    assert_int_equal(setsockopt(w.far_end, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
-    (void)close(w.far_end);
-    w.far_end = -1;
+    assert_int_equal(setsockopt(w.far_end.link, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
+    far_end_hang_up(&w.far_end);
     backend_port_send(w.port,
                       &(struct backend_frame){.type = BACKEND_SESSION_START, .session = ID});
     backend_port_flush(w.port, w.now_us);
@@ -308,11 +239,11 @@ static void last_words_are_said_before_the_link_is_closed(void **state)
     struct world w;
     open_world(&w);
     connect_world(&w);
-    assert_int_equal(far_end_hears(&w), BACKEND_HELLO);
-    far_end_says(&w, BACKEND_HELLO, 0, 0, "{\"versions\":[9]}");
+    assert_int_equal(far_end_hear(&w.far_end), BACKEND_HELLO);
+    far_end_say(&w.far_end, BACKEND_HELLO, 0, 0, "{\"versions\":[9]}");
     serve(&w);
-    assert_int_equal(far_end_hears(&w), BACKEND_ERROR);
-    assert_int_equal(far_end_hears(&w), 0);
+    assert_int_equal(far_end_hear(&w.far_end), BACKEND_ERROR);
+    assert_int_equal(far_end_hear(&w.far_end), 0);
     assert_false(backend_port_poll_lost(w.port)); /* it never was up */
     close_world(&w);
 }
@@ -326,9 +257,8 @@ static void what_the_far_end_says_before_it_closes_is_heard(void **state)
     greet_world(&w);
     backend_port_send(w.port,
                       &(struct backend_frame){.type = BACKEND_SESSION_START, .session = ID});
-    far_end_says(&w, BACKEND_SESSION_END, ID, 0, "{}");
-    (void)close(w.far_end);
-    w.far_end = -1;
+    far_end_say(&w.far_end, BACKEND_SESSION_END, ID, 0, "{}");
+    far_end_hang_up(&w.far_end);
     bool was_heard = false;
     for (int turn = 0; turn < 5 && !backend_port_poll_lost(w.port); turn++) {
         struct pollfd fd = {0};
@@ -349,7 +279,7 @@ static void a_backend_that_goes_away_is_down_but_not_lost(void **state)
     struct world w;
     open_world(&w);
     greet_world(&w);
-    far_end_says(&w, BACKEND_GOAWAY, 0, 1, "{}");
+    far_end_say(&w.far_end, BACKEND_GOAWAY, 0, 1, "{}");
     serve(&w);
     assert_false(backend_port_is_up(w.port));
     assert_int_equal(metric_get(&backend_port_counters(w.port)->is_up), 0);
@@ -366,9 +296,9 @@ static void a_backend_that_never_greets_is_left_after_two_seconds(void **state)
     const uint64_t connected_us = w.now_us;
     assert_true(backend_port_next_timeout(w.port) == connected_us + 2000000);
     tick_when_due(&w);
-    assert_int_equal(far_end_hears(&w), BACKEND_HELLO);
-    assert_int_equal(far_end_hears(&w), BACKEND_ERROR);
-    assert_int_equal(far_end_hears(&w), 0);
+    assert_int_equal(far_end_hear(&w.far_end), BACKEND_HELLO);
+    assert_int_equal(far_end_hear(&w.far_end), BACKEND_ERROR);
+    assert_int_equal(far_end_hear(&w.far_end), 0);
     close_world(&w);
 }
 
@@ -377,10 +307,11 @@ static void a_connect_that_hangs_is_given_up_after_two_seconds(void **state)
 {
     (void)state;
     enum { FILLERS = 8 };
-    struct world w = {.listener = listen_on_tcp(0)};
+    struct world w = {.far_end = {.listener = far_end_bind(SOCK_STREAM), .link = -1}};
     struct sockaddr_storage address;
     int filler[FILLERS];
-    w.address = address_of(w.listener);
+    assert_int_equal(listen(w.far_end.listener, 0), 0);
+    w.address = far_end_address_of(w.far_end.listener);
     const socklen_t len = net_addr_to_sockaddr(&w.address, &address);
     for (int i = 0; i < FILLERS; i++) {
         filler[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
@@ -412,9 +343,10 @@ static void every_address_gets_its_turn(void **state)
     (void)state;
     struct world w;
     open_world(&w);
-    struct net_addr list[3] = {closed_address(), closed_address(), w.address};
+    struct net_addr list[3] = {far_end_free_address(SOCK_STREAM), far_end_free_address(SOCK_STREAM),
+                               w.address};
     backend_port_set_addresses(w.port, list, COUNT_OF(list));
-    struct pollfd incoming = {.fd = w.listener, .events = POLLIN};
+    struct pollfd incoming = {.fd = w.far_end.listener, .events = POLLIN};
     int dials = 0;
     while (poll(&incoming, 1, 0) == 0) {
         tick_when_due(&w);
@@ -431,7 +363,7 @@ static void addresses_beyond_the_bound_are_left_out(void **state)
     open_world(&w);
     struct net_addr list[BACKEND_PORT_ADDRESSES_MAX + 1];
     for (size_t i = 0; i < COUNT_OF(list); i++) {
-        list[i] = closed_address();
+        list[i] = far_end_free_address(SOCK_STREAM);
     }
     list[BACKEND_PORT_ADDRESSES_MAX] = w.address;
     backend_port_set_addresses(w.port, list, COUNT_OF(list));
@@ -439,7 +371,7 @@ static void addresses_beyond_the_bound_are_left_out(void **state)
         tick_when_due(&w);
         serve(&w);
     }
-    struct pollfd incoming = {.fd = w.listener, .events = POLLIN};
+    struct pollfd incoming = {.fd = w.far_end.listener, .events = POLLIN};
     assert_int_equal(poll(&incoming, 1, 0), 0);
     close_world(&w);
 }
