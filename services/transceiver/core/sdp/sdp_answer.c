@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-/* RFC 8445 s.5.1.2.1: type preference 126 of a host candidate, local preference 65535 falling,
+/* RFC 8445 s.5.1.2: type preference 126 of a host candidate, local preference 65535 falling,
  * component 1. The step is one of the local preference. */
 #define UDP_PRIORITY_FIRST 2130706431u
 /* Below all UDP; the local preference says passive (RFC 6544 s.4.2: 4 * 8192 + 8191, falling). */
