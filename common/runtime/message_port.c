@@ -21,6 +21,7 @@
 struct message_port {
     nng_socket socket;
     int receive_fd;
+    int send_flags;
     nng_msg *received; /* what the last receive lent out, or NULL */
 };
 
@@ -95,6 +96,9 @@ struct message_port *message_port_open(enum message_port_kind kind, struct fault
         (void)fault_set(fault, FAULT_SYSTEM, "open message port: out of memory");
         return NULL;
     }
+    /* A REP socket refuses a reply while the one before it is still being written, and its peer may
+     * ask again before that: this lasts microseconds, so it is waited for. */
+    p->send_flags = kind == MESSAGE_PORT_REP ? 0 : NNG_FLAG_NONBLOCK;
     int error = open_socket(kind, &p->socket);
     if (error == 0) {
         error = set_common_limits(p->socket, kind);
@@ -171,7 +175,7 @@ bool message_port_send(struct message_port *p, struct bytes_view message)
     if (message.len > 0) {
         memcpy(nng_msg_body(copy), message.data, message.len);
     }
-    if (nng_sendmsg(p->socket, copy, NNG_FLAG_NONBLOCK) != 0) {
+    if (nng_sendmsg(p->socket, copy, p->send_flags) != 0) {
         nng_msg_free(copy); /* NNG takes a message only when it succeeds */
         return false;
     }

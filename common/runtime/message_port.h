@@ -37,7 +37,8 @@ int message_port_receive_fd(const struct message_port *p);
 
 /* Never blocks. False when nothing waits. Call until false. */
 MUST_USE bool message_port_receive(struct message_port *p, struct bytes_view *out);
-/* Never blocks. False when NNG takes no message now (no peer, full buffer). */
+/* False when NNG takes no message now (no peer, full buffer). Never blocks, but for a reply: it may
+ * wait until the one before it was written, 1 s at most. */
 MUST_USE bool message_port_send(struct message_port *p, struct bytes_view message);
 
 #endif
