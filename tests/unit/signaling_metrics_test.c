@@ -1,0 +1,142 @@
+/* signaling_metrics_test.c - every counter of signaling is told once, under its own name */
+#include "tests/testing.h"
+
+#include "services/signaling/signaling_metrics.h"
+#include "tests/metrics_check.h"
+
+#define ANNOUNCEMENTS "earshot_signaling_announcements_total"
+
+static const uint32_t bound_us[] = {1000, 1000000};
+static struct http_server_counts http;
+static struct control_plane_counts plane;
+static struct calls_counts calls = {.placement = {.bound_us = bound_us, .bound_count = 2}};
+static struct signaling_metrics metrics = {.http = &http,
+                                           .plane = &plane,
+                                           .calls = &calls,
+                                           .loop_lag = {.bound_us = bound_us, .bound_count = 2}};
+
+static void number(metric_value *value, size_t count, uint64_t first)
+{
+    for (size_t i = 0; i < count; i++) {
+        metric_set(&value[i], first + i);
+    }
+}
+
+/* No two of them the same: a value in a wrong place is seen. */
+static int set_up(void **state)
+{
+    (void)state;
+    number(&http.connections, sizeof(http) / sizeof(metric_value), 1000);
+    number(plane.announcements_total, sizeof(plane) / sizeof(metric_value), 2000);
+    number(calls.offers_total, OFFER_OUTCOME_COUNT, 3000);
+    number(calls.hangups_total, CALLS_HANGUP_COUNT, 4000);
+    metric_set(&calls.orphans_total, 5000);
+    metric_set(&metrics.key_reloads_failed, 5001);
+    metric_set(&calls.key_ids, UINT64_C(1) << 63 | 1);
+    metric_set(&calls.key_id_active, 63);
+    metric_observe(&calls.placement, 1000);
+    metric_observe(&metrics.loop_lag, 1001);
+    metrics_add_source(signaling_metrics_print, &metrics);
+    return 0;
+}
+
+static void the_text_is_valid(void **state)
+{
+    (void)state;
+    char *text = metrics_check_render();
+    metrics_check_valid(text);
+    free(text);
+}
+
+static void every_outcome_of_a_request_has_its_sample(void **state)
+{
+    (void)state;
+    static const char *const hangup[] = {"ended", "not_found", "no_answer"};
+    static_assert(COUNT_OF(hangup) == CALLS_HANGUP_COUNT, "each has a row");
+    char *text = metrics_check_render();
+    for (size_t i = 0; i < OFFER_OUTCOME_COUNT; i++) {
+        metrics_check_label(text, "earshot_signaling_offers_total", "outcome",
+                            offer_outcome_name((enum offer_outcome)i), 3000 + i);
+    }
+    for (size_t i = 0; i < CALLS_HANGUP_COUNT; i++) {
+        metrics_check_label(text, "earshot_signaling_hangups_total", "outcome", hangup[i],
+                            4000 + i);
+    }
+    free(text);
+}
+
+static void every_state_and_news_of_a_transceiver_has_its_sample(void **state)
+{
+    (void)state;
+    static const char *const news[] = {"added",    "updated",      "stale", "foreign",
+                                       "impostor", "impostor_out", "full"};
+    static_assert(COUNT_OF(news) == FLEET_NEWS_COUNT, "each has a row");
+    char *text = metrics_check_render();
+    for (size_t i = 0; i < FLEET_NEWS_COUNT; i++) {
+        metrics_check_label(text, ANNOUNCEMENTS, "news", news[i],
+                            metric_get(&plane.announcements_total[i]));
+    }
+    metrics_check_label(text, ANNOUNCEMENTS, "news", "malformed",
+                        metric_get(&plane.malformed_total));
+    for (size_t i = 0; i < CONTROL_PLANE_SILENT; i++) {
+        metrics_check_label(text, "earshot_signaling_transceivers_known", "state",
+                            control_state_name((enum control_state)i),
+                            metric_get(&plane.transceivers[i]));
+    }
+    metrics_check_label(text, "earshot_signaling_transceivers_known", "state", "silent",
+                        metric_get(&plane.transceivers[CONTROL_PLANE_SILENT]));
+    free(text);
+}
+
+static void every_other_counter_has_its_sample(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *series;
+        const metric_value *value;
+    } row[] = {
+        {"earshot_signaling_orphans_total", &calls.orphans_total},
+        {"earshot_signaling_transceivers_unreachable_total", &plane.unreachable_total},
+        {"earshot_signaling_http_connections", &http.connections},
+        {"earshot_signaling_http_connections_total{outcome=\"accepted\"}", &http.accepted_total},
+        {"earshot_signaling_http_connections_total{outcome=\"refused_full\"}",
+         &http.refused_full_total},
+        {"earshot_signaling_http_connections_total{outcome=\"refused_address\"}",
+         &http.refused_address_total},
+        {"earshot_signaling_http_timeouts_total", &http.timed_out_total},
+        {"earshot_signaling_http_requests_total{framing=\"whole\"}", &http.requests_total},
+        {"earshot_signaling_http_requests_total{framing=\"malformed\"}", &http.malformed_total},
+        {"earshot_key_ring_reloads_failed_total{ring=\"signaling\"}", &metrics.key_reloads_failed},
+    };
+    char *text = metrics_check_render();
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        metrics_check_sample(text, row[i].series, metric_get(row[i].value));
+    }
+    metrics_check_sample(text, "earshot_signaling_placement_seconds_bucket{le=\"0.001\"}", 1);
+    metrics_check_sample(text, "earshot_loop_lag_seconds_bucket{worker=\"http\",le=\"0.001\"}", 0);
+    free(text);
+}
+
+static void only_keys_that_are_held_are_told_and_one_is_active(void **state)
+{
+    (void)state;
+    char *text = metrics_check_render();
+    assert_int_equal(metrics_check_lines(text, "earshot_key_ring_key_info{"), 2);
+    metrics_check_sample(
+        text, "earshot_key_ring_key_info{ring=\"signaling\",key_id=\"00\",active=\"false\"}", 1);
+    metrics_check_sample(
+        text, "earshot_key_ring_key_info{ring=\"signaling\",key_id=\"63\",active=\"true\"}", 1);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_text_is_valid),
+        cmocka_unit_test(every_outcome_of_a_request_has_its_sample),
+        cmocka_unit_test(every_state_and_news_of_a_transceiver_has_its_sample),
+        cmocka_unit_test(every_other_counter_has_its_sample),
+        cmocka_unit_test(only_keys_that_are_held_are_told_and_one_is_active),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
