@@ -42,9 +42,9 @@ static uint64_t read_whole_seconds(struct yaml_reader *r, const char *path, uint
     const uint64_t us = yaml_reader_duration_us(r, path, US_PER_S, seconds_max * US_PER_S,
                                                 fallback_seconds * US_PER_S);
     if (us % US_PER_S != 0) {
-        yaml_reader_fail(r, path, "must be whole seconds: give %llus or %llus",
-                         (unsigned long long)(us / US_PER_S),
-                         (unsigned long long)(us / US_PER_S + 1));
+        const unsigned long long seconds = us / US_PER_S;
+        yaml_reader_fail(r, path, "must be whole seconds: give %llus or %llus", seconds,
+                         seconds + 1);
     }
     return us;
 }
