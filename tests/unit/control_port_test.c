@@ -3,7 +3,7 @@
 
 #include "common/runtime/message_port.h"
 #include "services/transceiver/port/control_port.h"
-#include "tests/shard_world.h"
+#include "tests/loopback_shard.h"
 
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 #define UNIX_BEGIN_US UINT64_C(1790000000000000)
 
 struct world {
-    struct shard_world shard;
+    struct loopback_shard shard;
     struct control_port *port;
     struct message_port *announcements[2]; /* of a relay and of signaling */
     struct message_port *requests;         /* of signaling */
@@ -55,7 +55,7 @@ static void open_world(struct world *w)
     struct fault fault = {0};
     *w = (struct world){.message = malloc(CONTROL_MESSAGE_BYTES_MAX),
                         .decoder = control_decoder_create()};
-    shard_world_open(&w->shard);
+    loopback_shard_open(&w->shard);
     listen_for_announcements(w, 0);
     listen_for_announcements(w, 1);
     struct net_addr address = far_end_free_address(SOCK_STREAM);
@@ -63,14 +63,15 @@ static void open_world(struct world *w)
     w->shard.config.media_port = 4000;
     tcp_url(&address, url);
     address.port = 0;
-    w->port = control_port_open(&(struct control_port_config){.config = &w->shard.config,
-                                                              .address = address,
-                                                              .instance_id = SHARD_WORLD_INSTANCE,
-                                                              .loops = &w->shard.loop,
-                                                              .loop_count = 1,
-                                                              .key_ring = w->shard.ring,
-                                                              .unix_offset_us = UNIX_BEGIN_US},
-                                &fault);
+    w->port =
+        control_port_open(&(struct control_port_config){.config = &w->shard.config,
+                                                        .address = address,
+                                                        .instance_id = LOOPBACK_SHARD_INSTANCE,
+                                                        .loops = &w->shard.loop,
+                                                        .loop_count = 1,
+                                                        .key_ring = w->shard.ring,
+                                                        .unix_offset_us = UNIX_BEGIN_US},
+                          &fault);
     if (w->port == NULL) {
         fail_msg("%s", fault.text);
     }
@@ -86,7 +87,7 @@ static void close_world(struct world *w)
     message_port_close(w->announcements[1]);
     control_decoder_destroy(w->decoder);
     free(w->message);
-    shard_world_close(&w->shard);
+    loopback_shard_close(&w->shard);
 }
 
 static uint64_t now_us(const struct world *w)
@@ -173,8 +174,8 @@ static void everybody_hears_all_that_placement_needs(void **state)
     open_world(&w);
     for (size_t i = 0; i < 2; i++) {
         const struct control_announcement a = hear_announcement(&w, i);
-        assert_int_equal(a.cluster_id, SHARD_WORLD_CLUSTER);
-        assert_int_equal(a.instance_id, SHARD_WORLD_INSTANCE);
+        assert_int_equal(a.cluster_id, LOOPBACK_SHARD_CLUSTER);
+        assert_int_equal(a.instance_id, LOOPBACK_SHARD_INSTANCE);
         assert_string_equal(a.name, "tester");
         assert_string_equal(net_addr_format(&a.media_address, text, sizeof(text)),
                             "127.0.0.1:4000");
@@ -226,7 +227,7 @@ static void a_change_is_said_at_once(void **state)
     struct key_ring *other = key_ring_from_secret(12, secret);
     open_world(&w);
     (void)hear_announcement(&w, 0);
-    shard_world_greet(&w.shard);
+    loopback_shard_greet(&w.shard);
     const uint64_t before_us = control_port_next_timeout(w.port);
     (void)serve(&w, -1, 0);
     assert_true(control_port_next_timeout(w.port) > before_us); /* not only when it is due */
@@ -255,14 +256,14 @@ static void a_request_is_answered_by_its_shard(void **state)
     (void)state;
     struct world w;
     open_world(&w);
-    struct control_request request = shard_world_create_request("rtc_1");
+    struct control_request request = loopback_shard_create_request("rtc_1");
     assert_int_equal(ask(&w, &request).refusal, CONTROL_BACKEND_UNAVAILABLE);
-    shard_world_greet(&w.shard);
+    loopback_shard_greet(&w.shard);
     request.request_id[0] = 2;
     const struct control_reply reply = ask(&w, &request);
     assert_int_equal(reply.refusal, CONTROL_REFUSAL_NONE);
     assert_int_equal(reply.kind, CONTROL_CREATE_SESSION);
-    assert_int_equal(reply.instance_id, SHARD_WORLD_INSTANCE);
+    assert_int_equal(reply.instance_id, LOOPBACK_SHARD_INSTANCE);
     assert_true(reply.answer_sdp.len > 100);
     struct control_request end = {.request_id = {3}, .kind = CONTROL_END_SESSION};
     (void)snprintf(end.body.end_session.call_id, sizeof(end.body.end_session.call_id), "rtc_1");
@@ -279,8 +280,8 @@ static void the_same_request_gets_the_same_reply_for_thirty_seconds(void **state
     struct world w;
     char first[SDP_ANSWER_BYTES_MAX];
     open_world(&w);
-    shard_world_greet(&w.shard);
-    const struct control_request request = shard_world_create_request("rtc_1");
+    loopback_shard_greet(&w.shard);
+    const struct control_request request = loopback_shard_create_request("rtc_1");
     const struct control_reply created = ask(&w, &request);
     const uint64_t stored_us = now_us(&w);
     const size_t first_bytes = created.answer_sdp.len;
@@ -344,5 +345,5 @@ int main(void)
         cmocka_unit_test(what_is_no_request_is_refused_and_the_next_one_is_heard),
         cmocka_unit_test(a_port_that_is_taken_is_one_fault),
     };
-    return cmocka_run_group_tests(tests, shard_world_begin, shard_world_end);
+    return cmocka_run_group_tests(tests, loopback_shard_begin, loopback_shard_end);
 }

@@ -3,18 +3,18 @@
 
 #include "common/crypto/hmac_sha1.h"
 #include "common/stun/stun_integrity.h"
-#include "tests/shard_world.h"
+#include "tests/loopback_shard.h"
 
 /* --- what a relay sends ----------------------------------------------------------------------- */
 
-static void send_to_shard(const struct shard_world *w, const uint8_t *data, size_t len)
+static void send_to_shard(const struct loopback_shard *w, const uint8_t *data, size_t len)
 {
     struct sockaddr_storage to;
     const socklen_t to_len = net_addr_to_sockaddr(&w->loop_config.media_address, &to);
     assert_int_equal(sendto(w->relay, data, len, 0, (struct sockaddr *)&to, to_len), len);
 }
 
-static void send_shim(const struct shard_world *w, struct key_ring *ring, uint32_t instance_id,
+static void send_shim(const struct loopback_shard *w, struct key_ring *ring, uint32_t instance_id,
                       uint32_t session_id, struct bytes_view datagram)
 {
     uint8_t packet[RELAY_SHIM_BYTES + 1500];
@@ -28,7 +28,7 @@ static void send_shim(const struct shard_world *w, struct key_ring *ring, uint32
 }
 
 /* The type of the STUN message that comes back in a shim; 0 = nothing for that long. */
-static uint16_t relay_hears(const struct shard_world *w, int timeout_ms)
+static uint16_t relay_hears(const struct loopback_shard *w, int timeout_ms)
 {
     uint8_t packet[2000];
     struct relay_shim shim;
@@ -82,15 +82,15 @@ static size_t write_check(struct bytes_view answer, uint16_t role, uint8_t *out,
 static void a_shard_without_calls_starts_and_stops(void **state)
 {
     (void)state;
-    struct shard_world w;
-    shard_world_open(&w);
-    shard_world_wait_for(&w.beat, clock_now_us()); /* it lives */
-    shard_world_close(&w);
-    shard_world_prepare(&w);
+    struct loopback_shard w;
+    loopback_shard_open(&w);
+    loopback_shard_wait_for(&w.beat, clock_now_us()); /* it lives */
+    loopback_shard_close(&w);
+    loopback_shard_prepare(&w);
     struct fault fault = {0};
     w.loop = event_loop_create(&w.loop_config, &fault); /* never started */
     assert_non_null(w.loop);
-    shard_world_close(&w);
+    loopback_shard_close(&w);
 }
 
 static void what_can_not_work_is_a_fault_that_names_it(void **state)
@@ -107,9 +107,9 @@ static void what_can_not_work_is_a_fault_that_names_it(void **state)
         {long_path, "is longer than 107"},
     };
     for (size_t i = 0; i < COUNT_OF(c); i++) {
-        struct shard_world w;
+        struct loopback_shard w;
         struct fault fault = {0};
-        shard_world_prepare(&w);
+        loopback_shard_prepare(&w);
         if (c[i].backend == NULL) {
             w.loop_config.media_address = far_end_address_of(w.relay);
         } else {
@@ -117,7 +117,7 @@ static void what_can_not_work_is_a_fault_that_names_it(void **state)
         }
         assert_null(event_loop_create(&w.loop_config, &fault));
         assert_non_null(strstr(fault.text, c[i].text));
-        shard_world_close(&w);
+        loopback_shard_close(&w);
     }
 }
 
@@ -126,24 +126,24 @@ static void what_can_not_work_is_a_fault_that_names_it(void **state)
 static void what_no_relay_of_ours_sends_is_counted_and_not_answered(void **state)
 {
     (void)state;
-    struct shard_world w;
+    struct loopback_shard w;
     static const uint8_t other_secret[KEY_RING_SECRET_BYTES] = {2};
     static const uint8_t junk[100] = {0x80, 111};
     struct key_ring *forger = key_ring_from_secret(7, other_secret);
     struct key_ring *unknown = key_ring_from_secret(8, other_secret);
     const struct bytes_view datagram = bytes_view_of(junk, sizeof(junk));
-    shard_world_open(&w);
+    loopback_shard_open(&w);
     const struct event_loop_counters *c = event_loop_counters(w.loop);
     send_to_shard(&w, junk, 39);
     send_to_shard(&w, junk, 100);
-    send_shim(&w, forger, SHARD_WORLD_INSTANCE, 1, datagram);
-    send_shim(&w, unknown, SHARD_WORLD_INSTANCE, 1, datagram);
-    send_shim(&w, w.ring, SHARD_WORLD_INSTANCE + 1, 1, datagram);
+    send_shim(&w, forger, LOOPBACK_SHARD_INSTANCE, 1, datagram);
+    send_shim(&w, unknown, LOOPBACK_SHARD_INSTANCE, 1, datagram);
+    send_shim(&w, w.ring, LOOPBACK_SHARD_INSTANCE + 1, 1, datagram);
     static const uint32_t nobody[] = {0, 1, 0xffffffff, 0x00ffff01};
     for (size_t i = 0; i < COUNT_OF(nobody); i++) {
-        send_shim(&w, w.ring, SHARD_WORLD_INSTANCE, nobody[i], datagram);
+        send_shim(&w, w.ring, LOOPBACK_SHARD_INSTANCE, nobody[i], datagram);
     }
-    shard_world_wait_for(&c->no_session, COUNT_OF(nobody));
+    loopback_shard_wait_for(&c->no_session, COUNT_OF(nobody));
     assert_int_equal(metric_get(&c->relay_leg[RELAY_LEG_SHORT]), 1);
     assert_int_equal(metric_get(&c->relay_leg[RELAY_LEG_VERSION]), 1);
     assert_int_equal(metric_get(&c->relay_leg[RELAY_LEG_TAG]), 1);
@@ -154,12 +154,12 @@ static void what_no_relay_of_ours_sends_is_counted_and_not_answered(void **state
     assert_int_equal(metric_get(&event_loop_udp(w.loop)->sent_datagrams), 0);
     key_ring_destroy(forger);
     key_ring_destroy(unknown);
-    shard_world_close(&w);
+    loopback_shard_close(&w);
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-static void call(struct shard_world *w, const struct control_request *request,
+static void call(struct loopback_shard *w, const struct control_request *request,
                  struct control_reply *reply)
 {
     event_loop_call(w->loop, request, reply);
@@ -168,13 +168,13 @@ static void call(struct shard_world *w, const struct control_request *request,
 static void a_call_needs_a_backend_and_is_told_to_it(void **state)
 {
     (void)state;
-    struct shard_world w;
+    struct loopback_shard w;
     struct control_reply reply;
-    const struct control_request request = shard_world_create_request("rtc_1");
-    shard_world_open(&w);
+    const struct control_request request = loopback_shard_create_request("rtc_1");
+    loopback_shard_open(&w);
     call(&w, &request, &reply);
     assert_int_equal(reply.refusal, CONTROL_BACKEND_UNAVAILABLE);
-    shard_world_greet(&w);
+    loopback_shard_greet(&w);
     call(&w, &request, &reply);
     assert_int_equal(reply.refusal, CONTROL_REFUSAL_NONE);
     assert_int_equal(far_end_hear(&w.backend), BACKEND_SESSION_START);
@@ -186,24 +186,24 @@ static void a_call_needs_a_backend_and_is_told_to_it(void **state)
     assert_int_equal(far_end_hear(&w.backend), BACKEND_SESSION_END);
     assert_non_null(strstr((const char *)w.backend.payload, "shutdown"));
     assert_int_equal(metric_get(&event_loop_calls(w.loop)->sessions_active), 0);
-    shard_world_close(&w);
+    loopback_shard_close(&w);
 }
 
 static void a_check_is_answered_through_the_relay_it_came_by(void **state)
 {
     (void)state;
-    struct shard_world w;
+    struct loopback_shard w;
     struct control_reply reply;
     uint8_t check[512];
-    const struct control_request request = shard_world_create_request("rtc_1");
-    shard_world_open(&w);
-    shard_world_greet(&w);
+    const struct control_request request = loopback_shard_create_request("rtc_1");
+    loopback_shard_open(&w);
+    loopback_shard_greet(&w);
     call(&w, &request, &reply);
     const size_t len = write_check(reply.answer_sdp, STUN_ICE_CONTROLLING, check, sizeof(check));
-    send_shim(&w, w.ring, SHARD_WORLD_INSTANCE, reply.session_id, bytes_view_of(check, len));
+    send_shim(&w, w.ring, LOOPBACK_SHARD_INSTANCE, reply.session_id, bytes_view_of(check, len));
     assert_int_equal(relay_hears(&w, FAR_END_PATIENCE_MS), STUN_BINDING_SUCCESS);
     assert_int_equal(relay_hears(&w, FAR_END_PATIENCE_MS) >> 8, 22); /* our hello to its DTLS */
-    shard_world_close(&w);
+    loopback_shard_close(&w);
 }
 
 /* A refused check is answered too, and no timer of its session stands still behind it: a shard that
@@ -211,15 +211,15 @@ static void a_check_is_answered_through_the_relay_it_came_by(void **state)
 static void a_client_that_claims_our_role_costs_its_shard_nothing(void **state)
 {
     (void)state;
-    struct shard_world w;
+    struct loopback_shard w;
     struct control_reply reply;
     uint8_t check[512];
-    const struct control_request request = shard_world_create_request("rtc_1");
-    shard_world_open(&w);
-    shard_world_greet(&w);
+    const struct control_request request = loopback_shard_create_request("rtc_1");
+    loopback_shard_open(&w);
+    loopback_shard_greet(&w);
     call(&w, &request, &reply);
     const size_t len = write_check(reply.answer_sdp, STUN_ICE_CONTROLLED, check, sizeof(check));
-    send_shim(&w, w.ring, SHARD_WORLD_INSTANCE, reply.session_id, bytes_view_of(check, len));
+    send_shim(&w, w.ring, LOOPBACK_SHARD_INSTANCE, reply.session_id, bytes_view_of(check, len));
     assert_int_equal(relay_hears(&w, FAR_END_PATIENCE_MS), STUN_BINDING_ERROR);
     /* No flow is announced that was never chosen, for two whole measures of the load. */
     assert_int_equal(relay_hears(&w, 2200), 0);
@@ -227,64 +227,65 @@ static void a_client_that_claims_our_role_costs_its_shard_nothing(void **state)
     const struct control_request unknown = {.request_id = {2}};
     call(&w, &unknown, &reply);
     assert_int_equal(reply.refusal, CONTROL_NOT_IMPLEMENTED);
-    shard_world_close(&w);
+    loopback_shard_close(&w);
 }
 
 static void a_backend_that_breaks_takes_its_calls_along_and_is_dialled_again(void **state)
 {
     (void)state;
-    struct shard_world w;
+    struct loopback_shard w;
     struct control_reply reply;
-    const struct control_request request = shard_world_create_request("rtc_1");
-    shard_world_open(&w);
+    const struct control_request request = loopback_shard_create_request("rtc_1");
+    loopback_shard_open(&w);
     for (uint64_t round = 1; round <= 2; round++) {
-        shard_world_greet(&w);
+        loopback_shard_greet(&w);
         call(&w, &request, &reply);
         assert_int_equal(reply.refusal, CONTROL_REFUSAL_NONE);
         far_end_hang_up(&w.backend);
-        shard_world_wait_for(&event_loop_calls(w.loop)->sessions_ended[SESSION_END_BACKEND_LOST],
-                             round);
+        loopback_shard_wait_for(&event_loop_calls(w.loop)->sessions_ended[SESSION_END_BACKEND_LOST],
+                                round);
         call(&w, &request, &reply);
         assert_int_equal(reply.refusal, CONTROL_BACKEND_UNAVAILABLE);
         assert_int_equal(metric_get(&event_loop_calls(w.loop)->sessions_active), 0);
     }
-    shard_world_close(&w);
+    loopback_shard_close(&w);
 }
 
 static void a_backend_that_ends_a_call_is_answered(void **state)
 {
     (void)state;
-    struct shard_world w;
+    struct loopback_shard w;
     struct control_reply reply;
-    const struct control_request request = shard_world_create_request("rtc_1");
-    shard_world_open(&w);
-    shard_world_greet(&w);
+    const struct control_request request = loopback_shard_create_request("rtc_1");
+    loopback_shard_open(&w);
+    loopback_shard_greet(&w);
     call(&w, &request, &reply);
     assert_int_equal(far_end_hear(&w.backend), BACKEND_SESSION_START);
     far_end_say(&w.backend, BACKEND_SESSION_END, reply.session_id, 0, "{}");
     assert_int_equal(far_end_hear(&w.backend), BACKEND_SESSION_ENDED);
-    shard_world_wait_for(&event_loop_calls(w.loop)->sessions_ended[SESSION_END_BACKEND_ENDED], 1);
-    shard_world_close(&w);
+    loopback_shard_wait_for(&event_loop_calls(w.loop)->sessions_ended[SESSION_END_BACKEND_ENDED],
+                            1);
+    loopback_shard_close(&w);
 }
 
 static void a_new_key_ring_counts_from_the_next_datagram(void **state)
 {
     (void)state;
-    struct shard_world w;
+    struct loopback_shard w;
     static const uint8_t new_secret[KEY_RING_SECRET_BYTES] = {3};
     static const uint8_t junk[100] = {0x80, 111};
     struct key_ring *new_ring = key_ring_from_secret(9, new_secret);
-    shard_world_open(&w);
+    loopback_shard_open(&w);
     const struct event_loop_counters *c = event_loop_counters(w.loop);
-    send_shim(&w, new_ring, SHARD_WORLD_INSTANCE, 1, bytes_view_of(junk, sizeof(junk)));
-    shard_world_wait_for(&c->relay_leg[RELAY_LEG_UNKNOWN_KEY], 1);
+    send_shim(&w, new_ring, LOOPBACK_SHARD_INSTANCE, 1, bytes_view_of(junk, sizeof(junk)));
+    loopback_shard_wait_for(&c->relay_leg[RELAY_LEG_UNKNOWN_KEY], 1);
     event_loop_set_key_ring(w.loop, new_ring); /* it is copied */
-    send_shim(&w, new_ring, SHARD_WORLD_INSTANCE, 1, bytes_view_of(junk, sizeof(junk)));
-    shard_world_wait_for(&c->no_session, 1);
-    send_shim(&w, w.ring, SHARD_WORLD_INSTANCE, 1, bytes_view_of(junk, sizeof(junk)));
-    shard_world_wait_for(&c->relay_leg[RELAY_LEG_UNKNOWN_KEY], 2);
+    send_shim(&w, new_ring, LOOPBACK_SHARD_INSTANCE, 1, bytes_view_of(junk, sizeof(junk)));
+    loopback_shard_wait_for(&c->no_session, 1);
+    send_shim(&w, w.ring, LOOPBACK_SHARD_INSTANCE, 1, bytes_view_of(junk, sizeof(junk)));
+    loopback_shard_wait_for(&c->relay_leg[RELAY_LEG_UNKNOWN_KEY], 2);
     key_ring_destroy(new_ring);
-    shard_world_close(&w);
+    loopback_shard_close(&w);
 }
 
 int main(void)
@@ -300,5 +301,5 @@ int main(void)
         cmocka_unit_test(a_backend_that_ends_a_call_is_answered),
         cmocka_unit_test(a_new_key_ring_counts_from_the_next_datagram),
     };
-    return cmocka_run_group_tests(tests, shard_world_begin, shard_world_end);
+    return cmocka_run_group_tests(tests, loopback_shard_begin, loopback_shard_end);
 }

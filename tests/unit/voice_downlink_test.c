@@ -41,7 +41,7 @@ static struct backend_accept accept_of(uint8_t codec, uint8_t rate_khz, uint32_t
         .in = {BACKEND_CODEC_PCM16, 16}, .out = {codec, rate_khz}, .prebuffer_ms = prebuffer_ms};
 }
 
-static void open_session(struct world *w, uint32_t session_id)
+static void open_tuned(struct world *w, uint32_t session_id, uint32_t bitrate_bps)
 {
     random_generator_init(&w->random, 5);
     w->outbox = outbox_create(1, 1u << 20);
@@ -51,10 +51,17 @@ static void open_session(struct world *w, uint32_t session_id)
         .opus_payload_type = OPUS,
         .start_us = START_US,
         .credit_us = CREDIT_US,
+        .bitrate_bps = bitrate_bps,
+        .complexity = 5,
         .silences = &silences,
         .outbox = w->outbox,
         .sender = {.random = random_seeded(&w->random)},
     });
+}
+
+static void open_session(struct world *w, uint32_t session_id)
+{
+    open_tuned(w, session_id, 0);
 }
 
 /* Accepted, and running from BEGIN_US. */
@@ -295,6 +302,30 @@ static void speech_after_silence_is_encoded_as_if_nothing_had_been_before(void *
     close_world(&w);
 }
 
+static void a_lower_bitrate_makes_smaller_packets(void **state)
+{
+    (void)state;
+    static const uint32_t bitrate_bps[] = {6000, 0, 128000}; /* 0: 32,000 */
+    uint64_t bytes[3];
+    for (size_t i = 0; i < COUNT_OF(bitrate_bps); i++) {
+        struct world w;
+        const struct backend_accept accept = accept_of(BACKEND_CODEC_PCM16, RATE_KHZ, 20);
+        open_tuned(&w, ID, bitrate_bps[i]);
+        assert_true(voice_downlink_accept(w.downlink, &accept));
+        voice_downlink_start(w.downlink, BEGIN_US);
+        say(&w, 1, 1000, true);
+        for (int slot = 0; slot < 50; slot++) {
+            next_packet(&w);
+        }
+        bytes[i] = rtp_sender_stats(voice_downlink_sender(w.downlink)).payload_bytes;
+        outbox_clear(w.outbox);
+        close_world(&w);
+    }
+    assert_in_range(bytes[0], 300, 1500); /* 750 in the mean */
+    assert_in_range(bytes[1], 2500, 5500);
+    assert_true(bytes[2] > 2 * bytes[1]);
+}
+
 static void progress_comes_each_time_that_was_asked_for(void **state)
 {
     (void)state;
@@ -514,6 +545,7 @@ int main(void)
         cmocka_unit_test(a_late_clock_sends_two_at_most_and_skips_the_rest),
         cmocka_unit_test(an_utterance_is_started_spoken_done_and_then_silence),
         cmocka_unit_test(speech_after_silence_is_encoded_as_if_nothing_had_been_before),
+        cmocka_unit_test(a_lower_bitrate_makes_smaller_packets),
         cmocka_unit_test(progress_comes_each_time_that_was_asked_for),
         cmocka_unit_test(credit_is_told_when_a_quarter_was_freed_and_is_absolute),
         cmocka_unit_test(beyond_the_credit_is_an_error),

@@ -47,6 +47,8 @@ static void fill_session(const struct call_setup *setup,
     out->random = setup->random;
     out->unix_offset_us = setup->unix_offset_us;
     out->setup_timeout_us = config->setup_timeout_us;
+    out->bitrate_bps = config->bitrate_bps;
+    out->complexity = config->complexity;
     out->duration_max_us = config->call_duration_max_us;
     if (request->duration_s_max != 0) {
         out->duration_max_us =

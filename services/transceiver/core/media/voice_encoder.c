@@ -50,6 +50,17 @@ void voice_encoder_destroy(struct voice_encoder *e)
     free(e);
 }
 
+void voice_encoder_tune(struct voice_encoder *e, uint32_t bitrate_bps, unsigned complexity)
+{
+    const int bitrate_error = opus_encoder_ctl(e->opus, OPUS_SET_BITRATE((opus_int32)bitrate_bps));
+    const int complexity_error =
+        opus_encoder_ctl(e->opus, OPUS_SET_COMPLEXITY((opus_int32)complexity));
+    assert(bitrate_error == OPUS_OK);
+    assert(complexity_error == OPUS_OK);
+    (void)bitrate_error;
+    (void)complexity_error;
+}
+
 void voice_encoder_reset(struct voice_encoder *e)
 {
     const int error = opus_encoder_ctl(e->opus, OPUS_RESET_STATE);

@@ -2,7 +2,8 @@
  * voice_encoder.h - PCM of the model to Opus, 20 ms at a time
  *
  * Takes:   frames of rate_hz / 50 mono 16-bit samples.
- * Gives:   one packet a frame, 1..VOICE_PACKET_BYTES_MAX bytes: 32 kb/s VBR, tuned for speech.
+ * Gives:   one packet a frame, 1..VOICE_PACKET_BYTES_MAX bytes: VBR, tuned for speech; 32 kb/s and
+ *          complexity 5 unless told otherwise.
  * Owns:    the encoder's state, some 44 KB; no heap after create.
  * Units:   look-ahead 6.5 ms: what was put in last still sounds in the next packet.
  * Not here: when to send (session.c), the words of the packet (voice_packet.h).
@@ -17,6 +18,9 @@ struct voice_encoder;
 /* rate_hz: 8000, 12000, 16000, 24000 or 48000. NULL without memory. */
 struct voice_encoder *voice_encoder_create(uint32_t rate_hz);
 void voice_encoder_destroy(struct voice_encoder *e);
+
+/* bitrate_bps: 6000..128000. complexity: 0..10, quality against CPU. */
+void voice_encoder_tune(struct voice_encoder *e, uint32_t bitrate_bps, unsigned complexity);
 
 /* Forget the past: the slot before sent the silence packet, not a frame of this encoder. */
 void voice_encoder_reset(struct voice_encoder *e);

@@ -37,6 +37,8 @@ struct session_config {
     uint64_t unix_offset_us;               /* Unix time less now_us */
     uint64_t setup_timeout_us;
     uint64_t duration_max_us;
+    uint32_t bitrate_bps; /* of Opus to the client; 0 = as voice_encoder.h has it */
+    unsigned complexity;  /* likewise, with bitrate_bps */
 };
 
 enum session_end_reason {

@@ -71,6 +71,9 @@ bool voice_downlink_accept(struct voice_downlink *d, const struct backend_accept
     };
     d->queue = playout_queue_create(&config);
     d->encoder = voice_encoder_create(config.rate_hz);
+    if (d->encoder != NULL && d->config.bitrate_bps != 0) {
+        voice_encoder_tune(d->encoder, d->config.bitrate_bps, d->config.complexity);
+    }
     return d->queue != NULL && d->encoder != NULL;
 }
 

@@ -37,6 +37,8 @@ struct voice_downlink_config {
     uint8_t opus_payload_type;
     uint64_t start_us;                     /* when the session clock was 0 */
     uint64_t credit_us;                    /* speech the backend may send ahead */
+    uint32_t bitrate_bps;                  /* of Opus; 0 = as voice_encoder.h has it */
+    unsigned complexity;                   /* likewise, with bitrate_bps */
     const struct voice_silences *silences; /* borrowed */
     struct outbox *outbox;                 /* borrowed */
     struct rtp_sender_config sender;

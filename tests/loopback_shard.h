@@ -1,11 +1,11 @@
 /*
- * shard_world.h - one real shard on loopback, with what it needs around it, for tests of the ports
+ * loopback_shard.h - one real shard on loopback, with what it needs around it, for tests of the ports
  *
  * The relay and the backend are sockets of the test; the shard's thread is real, and so is its
  * clock. Nothing is awaited by sleeping: sockets tell, and counters are polled with an end.
  */
-#ifndef EARSHOT_SHARD_WORLD_H
-#define EARSHOT_SHARD_WORLD_H
+#ifndef EARSHOT_LOOPBACK_SHARD_H
+#define EARSHOT_LOOPBACK_SHARD_H
 
 #include "tests/testing.h"
 
@@ -18,10 +18,10 @@
 
 #include <stdio.h>
 
-#define SHARD_WORLD_INSTANCE 0x5eed0001
-#define SHARD_WORLD_CLUSTER  1
+#define LOOPBACK_SHARD_INSTANCE 0x5eed0001
+#define LOOPBACK_SHARD_CLUSTER  1
 
-struct shard_world {
+struct loopback_shard {
     struct transceiver_config config;
     struct event_loop_config loop_config;
     struct event_loop *loop;
@@ -31,41 +31,41 @@ struct shard_world {
     metric_value beat;
 };
 
-static struct dtls_identity *shard_world_identity;
-static struct voice_silences shard_world_silences;
+static struct dtls_identity *loopback_shard_identity;
+static struct voice_silences loopback_shard_silences;
 
 /* Group set-up and tear-down. */
-static inline int shard_world_begin(void **state)
+static inline int loopback_shard_begin(void **state)
 {
     struct fault fault = {0};
     (void)state;
     log_open("test", LOG_ERROR, LOG_TEXT);
-    shard_world_identity = dtls_identity_create(&fault);
-    return shard_world_identity != NULL && srtp_transport_init(&fault) &&
-                   voice_silences_make(&shard_world_silences)
+    loopback_shard_identity = dtls_identity_create(&fault);
+    return loopback_shard_identity != NULL && srtp_transport_init(&fault) &&
+                   voice_silences_make(&loopback_shard_silences)
                ? 0
                : -1;
 }
 
-static inline int shard_world_end(void **state)
+static inline int loopback_shard_end(void **state)
 {
     (void)state;
-    dtls_identity_destroy(shard_world_identity);
+    dtls_identity_destroy(loopback_shard_identity);
     return 0;
 }
 
-static inline void shard_world_prepare(struct shard_world *w)
+static inline void loopback_shard_prepare(struct loopback_shard *w)
 {
     static const uint8_t secret[KEY_RING_SECRET_BYTES] = {1};
     char address[NET_ADDR_TEXT_CAP];
-    *w = (struct shard_world){.config = {.cluster_id = SHARD_WORLD_CLUSTER,
-                                         .name = "tester",
-                                         .shard_count = 1,
-                                         .udp_buffer_bytes = 65536,
-                                         .session_count_max = 8,
-                                         .call_duration_max_us = 3600 * US_PER_S,
-                                         .setup_timeout_us = 30 * US_PER_S,
-                                         .credit_us = 5 * US_PER_S}};
+    *w = (struct loopback_shard){.config = {.cluster_id = LOOPBACK_SHARD_CLUSTER,
+                                            .name = "tester",
+                                            .shard_count = 1,
+                                            .udp_buffer_bytes = 65536,
+                                            .session_count_max = 8,
+                                            .call_duration_max_us = 3600 * US_PER_S,
+                                            .setup_timeout_us = 30 * US_PER_S,
+                                            .credit_us = 5 * US_PER_S}};
     far_end_listen(&w->backend);
     const struct net_addr backend = far_end_address_of(w->backend.listener);
     (void)snprintf(w->config.backend, sizeof(w->config.backend), "%s",
@@ -74,24 +74,24 @@ static inline void shard_world_prepare(struct shard_world *w)
     w->relay = far_end_bind(SOCK_DGRAM);
     w->loop_config = (struct event_loop_config){.config = &w->config,
                                                 .media_address = far_end_free_address(SOCK_DGRAM),
-                                                .instance_id = SHARD_WORLD_INSTANCE,
+                                                .instance_id = LOOPBACK_SHARD_INSTANCE,
                                                 .key_ring = w->ring,
-                                                .identity = shard_world_identity,
-                                                .silences = &shard_world_silences,
+                                                .identity = loopback_shard_identity,
+                                                .silences = &loopback_shard_silences,
                                                 .beat = &w->beat};
 }
 
-static inline void shard_world_open(struct shard_world *w)
+static inline void loopback_shard_open(struct loopback_shard *w)
 {
     struct fault fault = {0};
-    shard_world_prepare(w);
+    loopback_shard_prepare(w);
     w->loop = event_loop_create(&w->loop_config, &fault);
     if (w->loop == NULL || !event_loop_start(w->loop, &fault)) {
         fail_msg("%s", fault.text);
     }
 }
 
-static inline void shard_world_close(struct shard_world *w)
+static inline void loopback_shard_close(struct loopback_shard *w)
 {
     if (w->loop != NULL) {
         event_loop_stop(w->loop);
@@ -103,7 +103,7 @@ static inline void shard_world_close(struct shard_world *w)
 }
 
 /* A counter of the shard reaches a value, or more; the test fails when it never does. */
-static inline void shard_world_wait_for(const metric_value *metric, uint64_t value)
+static inline void loopback_shard_wait_for(const metric_value *metric, uint64_t value)
 {
     const uint64_t until_us = clock_now_us() + FAR_END_PATIENCE_MS * US_PER_MS;
     while (metric_get(metric) < value) {
@@ -113,15 +113,15 @@ static inline void shard_world_wait_for(const metric_value *metric, uint64_t val
 }
 
 /* The backend is dialled and greets. */
-static inline void shard_world_greet(struct shard_world *w)
+static inline void loopback_shard_greet(struct loopback_shard *w)
 {
     far_end_accept(&w->backend);
     assert_int_equal(far_end_hear(&w->backend), BACKEND_HELLO);
     far_end_say(&w->backend, BACKEND_HELLO, 0, 0, "{\"name\":\"far end\"}");
-    shard_world_wait_for(&event_loop_backend(w->loop)->is_up, 1);
+    loopback_shard_wait_for(&event_loop_backend(w->loop)->is_up, 1);
 }
 
-static inline struct control_request shard_world_create_request(const char *call_id)
+static inline struct control_request loopback_shard_create_request(const char *call_id)
 {
     struct control_request request = {.request_id = {1}, .kind = CONTROL_CREATE_SESSION};
     struct control_create_session *create = &request.body.create_session;
