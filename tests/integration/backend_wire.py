@@ -1,4 +1,4 @@
-"""The backend protocol from the transceiver's end, in plain Python: a header, PCM, JSON."""
+"""The backend protocol from either end, in plain Python: a header, PCM, JSON."""
 
 import json
 import socket
@@ -27,12 +27,14 @@ class Frame:
 class Wire:
     """One connection. Sequences are given to what is sent and checked in what is heard."""
 
-    def __init__(self, address, timeout_s=5):
+    def __init__(self, address=None, timeout_s=5, accepted=None):
+        """Dials the address, or goes on with a socket that was accepted."""
         family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
-        self.socket = socket.socket(family, socket.SOCK_STREAM)
+        self.socket = accepted or socket.socket(family, socket.SOCK_STREAM)
         self.socket.settimeout(timeout_s)
         try:
-            self.socket.connect(address)
+            if accepted is None:
+                self.socket.connect(address)
         except OSError:
             self.socket.close()
             raise

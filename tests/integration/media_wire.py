@@ -118,6 +118,19 @@ def stun_request(username, before=b""):
     return struct.pack(">HHI", 1, len(attributes), 0x2112A442) + os.urandom(12) + attributes
 
 
+CONTROLLED, CONTROLLING = 0x8029, 0x802A
+
+
+def stun_check(username, password, role=CONTROLLING):
+    """A Binding request that authenticates, as a full ICE agent sends it."""
+    value = username.encode()
+    attributes = (struct.pack(">HH", 6, len(value)) + value + bytes(-len(value) % 4) +
+                  struct.pack(">HHQ", role, 8, 1) + struct.pack(">HHI", 0x24, 4, 0x6E7F00FF))
+    request = struct.pack(">HHI", 1, len(attributes) + 24, 0x2112A442) + os.urandom(12) + attributes
+    return request + struct.pack(">HH", 8, 20) + hmac.digest(password.encode(), request,
+                                                             hashlib.sha1)
+
+
 def varint(value):
     out = b""
     while value > 127:
@@ -139,6 +152,64 @@ def announcement(cluster, instance, media_address, sequence, start_us=1, shards=
             field(5, "tcp://127.0.0.1:1") + field(8, 10) + field(11, shards) + field(13, 1) +
             field(17, start_us) + field(18, sequence) + field(19, "test"))
     return field(1, body)
+
+
+def fields(message):
+    """{number: [values]} of a protobuf message; what is not a varint stays bytes."""
+    out, at = {}, 0
+
+    def read_varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(message):
+        key = read_varint()
+        if key & 7 == 0:
+            value = read_varint()
+        else:
+            assert key & 7 == 2, "neither a varint nor bytes"
+            length = read_varint()
+            value, at = message[at:at + length], at + length
+        out.setdefault(key >> 3, []).append(value)
+    return out
+
+
+class Subscriber:
+    """NNG's SUB, listening: SP over TCP. One publisher."""
+
+    def __init__(self, timeout_s=10):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener.settimeout(timeout_s)
+        self.port = self.listener.getsockname()[1]
+        self.timeout_s = timeout_s
+        self.socket = None
+
+    def hear(self):
+        """The next message."""
+        if self.socket is None:
+            self.socket, _ = self.listener.accept()
+            self.socket.settimeout(self.timeout_s)
+            self.socket.sendall(b"\x00SP\x00" + struct.pack(">HH", 0x21, 0))
+            assert self.read(8) == b"\x00SP\x00" + struct.pack(">HH", 0x20, 0)
+        return self.read(struct.unpack(">Q", self.read(8))[0])
+
+    def read(self, count):
+        data = self.socket.recv(count, socket.MSG_WAITALL)
+        if len(data) < count:
+            raise EOFError
+        return data
+
+    def close(self):
+        self.listener.close()
+        if self.socket is not None:
+            self.socket.close()
 
 
 class Publisher:

@@ -1,0 +1,519 @@
+"""The transceiver as a process, on loopback: a fake relay, backend and signaling, and strangers."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+import backend_wire as wire
+from media_wire import CONTROLLED, DOWNLINK, PROBE, TCP, Key, Subscriber, fields, stun_check
+
+PROGRAMS = sys.argv.pop(1)
+PROGRAM = os.path.join(PROGRAMS, "earshot-transceiver")
+CLIENT = os.path.join(PROGRAMS, "control_client")
+QUIET_S = 0.3  # how long nothing must come
+FIND_S = 10    # how long something may take, on a machine with other work
+
+PEER = ("203.0.113.9", 40000)
+RTP = b"\x80\x6f" + bytes(58)
+INGRESS = "198.51.100.7:3478"
+OFFER = """v=0
+o=- 1 1 IN IP4 127.0.0.1
+s=-
+t=0 0
+m=audio 9 UDP/TLS/RTP/SAVPF 111
+c=IN IP4 0.0.0.0
+a=mid:0
+a=ice-ufrag:peer
+a=ice-pwd:0123456789abcdefghij+/
+a=fingerprint:sha-256 """ + ":".join(["0B"] * 32) + """
+a=setup:actpass
+a=rtcp-mux
+a=rtpmap:111 opus/48000/2
+""".replace("\n", "\r\n")
+
+# Numbers of proto/placement.proto.
+MEDIA_ADDRESS, CONTROL_URL, CAPACITY, ACTIVE, STATE, BACKEND_UP = 4, 5, 8, 9, 13, 14
+DEADLINE, KEY_IDS, SEQUENCE, ACTIVE_KEY = 15, 16, 18, 20
+READY, FULL, DRAINING = 1, 2, 3
+
+
+def free_port(kind=socket.SOCK_STREAM):
+    with socket.socket(socket.AF_INET, kind) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Backend:
+    """Refuses links until it accepts one, and greets. A thread answers pings, so that a test need
+    not hurry."""
+
+    def __init__(self):
+        self.listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self.listener.bind(("127.0.0.1", 0))
+        self.listener.settimeout(FIND_S)
+        self.port = self.listener.getsockname()[1]
+        self.link = None
+        self.frames = []
+        self.changed = threading.Condition()
+
+    def accept(self):
+        self.listener.listen()
+        connection, _ = self.listener.accept()
+        self.link = wire.Wire(accepted=connection, timeout_s=60)
+        assert self.link.hear().type == wire.HELLO
+        self.link.send_json(wire.HELLO, versions=[1], name="test")
+        threading.Thread(target=self.listen, args=(self.link,), daemon=True).start()
+
+    def listen(self, link):
+        try:
+            while True:
+                frame = link.hear()
+                if frame.type == wire.PING:
+                    link.send(wire.PONG, payload=frame.payload)
+                with self.changed:
+                    self.frames.append(frame)
+                    self.changed.notify_all()
+        except (EOFError, OSError):
+            pass
+
+    def hear(self, type):
+        """The first frame of this type that was not taken before."""
+        def find():
+            return next((f for f in self.frames if f.type == type), None)
+        with self.changed:
+            assert self.changed.wait_for(find, FIND_S), f"no frame of type {type:#x}"
+            frame = find()
+            self.frames.remove(frame)
+            return frame
+
+    def count(self, type):
+        with self.changed:
+            return sum(frame.type == type for frame in self.frames)
+
+    def hang_up(self):
+        if self.link is not None:
+            self.link.socket.shutdown(socket.SHUT_RDWR)
+            self.link.close()
+
+    def close(self):
+        self.listener.close()
+        if self.link is not None:
+            self.link.close()
+
+
+class Transceiver:
+    def __init__(self, folder, key, backend_port, **config):
+        self.folder, self.key = folder, key
+        self.media_port = free_port(socket.SOCK_DGRAM)
+        self.control_port, self.admin_port = free_port(), free_port()
+        self.keys = os.path.join(folder, "keys")
+        key.store(self.keys)
+        self.subscriber = Subscriber()
+        self.config = {"address": "127.0.0.1", "keys": self.keys, "media_port": self.media_port,
+                       "control_port": self.control_port,
+                       "announce": f'["127.0.0.1:{self.subscriber.port}"]',
+                       "backend": f"127.0.0.1:{backend_port}", "udp_buffer": "64KB",
+                       "admin_listen": f"127.0.0.1:{self.admin_port}", **config}
+        self.log_path = os.path.join(folder, "log")
+        self.process = None
+
+    def launch(self, *options):
+        path = os.path.join(self.folder, "transceiver.yaml")
+        with open(path, "w") as file:
+            file.writelines(f"{name}: {value}\n" for name, value in self.config.items())
+        with open(self.log_path, "a") as log:
+            self.process = subprocess.Popen([PROGRAM, "--config", path, *options], stderr=log)
+        return self.process
+
+    def start(self):
+        self.launch()
+        self.wait_for("life", lambda: self.get("/healthz")[0] == 200)
+
+    def kill(self):
+        self.subscriber.close()
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        assert self.process is None or "Sanitizer" not in self.log(), self.log()
+
+    def log(self):
+        with open(self.log_path) as file:
+            return file.read()
+
+    def get(self, path):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.admin_port}{path}",
+                                        timeout=5) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError:
+            return 0, ""
+
+    def metric(self, name):
+        for line in self.get("/metrics")[1].splitlines():
+            if line.startswith(name + " "):
+                return float(line.split()[-1])
+        return None
+
+    def wait_for(self, what, holds):
+        deadline = time.monotonic() + FIND_S
+        while not holds():
+            assert self.process.poll() is None, self.log()
+            assert time.monotonic() < deadline, f"{what}\n{self.get('/metrics')[1]}\n{self.log()}"
+            time.sleep(0.02)
+
+    def wait_for_metric(self, name, value):
+        self.wait_for(f"{name} {value}", lambda: self.metric(name) == value)
+
+    def hear_announcement(self, **wanted):
+        """The next one that says so; `wanted` is {"field_NUMBER": value}."""
+        deadline = time.monotonic() + FIND_S
+        while True:
+            heard = fields(fields(self.subscriber.hear())[1][0])
+            if all(heard.get(int(name[6:]), [0])[0] == value for name, value in wanted.items()):
+                return heard
+            assert time.monotonic() < deadline, heard
+
+    def ask(self, request_id, *words):
+        url = f"tcp://127.0.0.1:{self.control_port}"
+        return subprocess.run([CLIENT, url, request_id, *words], stdout=subprocess.PIPE,
+                              timeout=2 * FIND_S, check=True).stdout.decode()
+
+    def create(self, call_id, request_id=None, tenant="t1", offer=OFFER):
+        path = os.path.join(self.folder, "offer")
+        with open(path, "w", newline="") as file:
+            file.write(offer)
+        return self.ask(request_id or call_id, "create", call_id, tenant, path, INGRESS)
+
+
+class Call:
+    """What a client knows after its offer was answered."""
+
+    def __init__(self, text):
+        words, self.answer = text.split("\n", 1)
+        kind, instance, session = words.split()
+        assert kind == "created", text
+        self.instance, self.session = int(instance), int(session)
+        self.ufrag = re.search("a=ice-ufrag:(.*)\r", self.answer)[1]
+        self.password = re.search("a=ice-pwd:(.*)\r", self.answer)[1]
+
+
+class TransceiverTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.key = Key(7)
+        self.relay = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(self.relay.close)
+        self.relay.bind(("127.0.0.1", 0))
+        self.relay.settimeout(FIND_S)
+        self.backend = Backend()
+        self.addCleanup(self.backend.close)
+
+    def transceiver(self, start=True, greet=True, **config):
+        transceiver = Transceiver(self.folder, self.key, self.backend.port, **config)
+        self.addCleanup(transceiver.kill)
+        if start:
+            transceiver.start()
+            if greet:
+                self.backend.accept()
+                transceiver.wait_for_metric("earshot_transceiver_backend_links", 1)
+        return transceiver
+
+    def send(self, transceiver, packet):
+        self.relay.sendto(packet, ("127.0.0.1", transceiver.media_port))
+
+    def send_for(self, transceiver, call, datagram):
+        self.send(transceiver, self.key.shim(0, call.instance, call.session, PEER, datagram))
+
+    def assert_silent(self):
+        self.relay.settimeout(QUIET_S)
+        with self.assertRaises(TimeoutError):
+            self.relay.recvfrom(2000)
+        self.relay.settimeout(FIND_S)
+
+    # --- announcements ---------------------------------------------------------------------------
+
+    def test_it_tells_who_it_is_again_and_again(self):
+        transceiver = self.transceiver(greet=False, sessions_max=40)
+        heard = transceiver.hear_announcement()
+        self.assertEqual(heard[MEDIA_ADDRESS], [b"127.0.0.1:%d" % transceiver.media_port])
+        self.assertEqual(heard[CONTROL_URL], [b"tcp://127.0.0.1:%d" % transceiver.control_port])
+        self.assertEqual((heard[CAPACITY], heard[STATE]), ([40], [READY]))
+        self.assertEqual((heard[KEY_IDS], heard[ACTIVE_KEY]), ([b"\x07"], [7]))
+        self.assertNotIn(BACKEND_UP, heard)
+        begin = time.monotonic()
+        for _ in range(4):
+            before, heard = heard, transceiver.hear_announcement()
+            self.assertEqual(heard[SEQUENCE][0], before[SEQUENCE][0] + 1)
+        self.assertGreater(time.monotonic() - begin, 1.2)
+        self.assertEqual(transceiver.get("/readyz")[0], 503)
+        self.backend.accept()
+        transceiver.hear_announcement(field_14=1)
+        transceiver.wait_for("readiness", lambda: transceiver.get("/readyz")[0] == 200)
+
+    # --- strangers -------------------------------------------------------------------------------
+
+    def test_what_no_relay_of_ours_sent_is_counted_and_not_answered(self):
+        transceiver = self.transceiver()
+        call = Call(transceiver.create("rtc_1"))
+        check = stun_check(f"{call.ufrag}:peer", call.password)
+        good = self.key.shim(0, call.instance, call.session, PEER, check)
+        forger = Key(7)
+        verdict = 'earshot_transceiver_shims_total{verdict="%s"}'
+        for packet, name in (
+                (good[:39], "short"), (good[:-1], "short"), (check, "version"),
+                (forger.shim(0, call.instance, call.session, PEER, check), "tag"),
+                (Key(9).shim(0, call.instance, call.session, PEER, check), "unknown_key"),
+                (self.key.shim(0, call.instance ^ 1, call.session, PEER, check), "instance"),
+                (self.key.shim(DOWNLINK, call.instance, call.session, PEER, check), "version"),
+                (self.key.shim(PROBE, call.instance, call.session, PEER, b""), "version")):
+            before = transceiver.metric(verdict % name)
+            self.send(transceiver, packet)
+            transceiver.wait_for_metric(verdict % name, before + 1)
+        self.send(transceiver, self.key.shim(0, call.instance, call.session ^ 1, PEER, check))
+        transceiver.wait_for_metric("earshot_transceiver_datagrams_without_session_total", 1)
+        self.send(transceiver, bytes(1641))
+        transceiver.wait_for_metric("earshot_transceiver_datagrams_too_long_total", 1)
+        self.assert_silent()
+        self.assertEqual(transceiver.metric("earshot_transceiver_sent_datagrams_total"), 0)
+
+    def test_a_stranger_behind_a_relay_gets_nothing_from_a_call(self):
+        transceiver = self.transceiver()
+        call = Call(transceiver.create("rtc_1"))
+        verdict = 'earshot_transceiver_datagrams_total{verdict="%s"}'
+        for datagram, name in (
+                (stun_check(f"{call.ufrag}:peer", "wrong password, 22 chars"), "stun_refused"),
+                (stun_check(f"{call.ufrag}:other", call.password), "stun_refused"),
+                (b"\x16\xfe\xff" + bytes(60), "dtls_unvalidated"), (RTP, "srtp_too_early"),
+                (b"\xc0" + bytes(60), "unknown_kind"), (b"", "unknown_kind")):
+            before = transceiver.metric(verdict % name)
+            self.send_for(transceiver, call, datagram)
+            transceiver.wait_for_metric(verdict % name, before + 1)
+        self.assert_silent()
+
+    def test_a_good_check_is_answered_to_the_relay_that_brought_it(self):
+        transceiver = self.transceiver()
+        call = Call(transceiver.create("rtc_1"))
+        check = stun_check(f"{call.ufrag}:peer", call.password)
+        self.send(transceiver, self.key.shim(TCP, call.instance, call.session, PEER, check))
+        flags, instance, session, peer, answer = self.key.open_shim(self.relay.recv(2000))
+        self.assertEqual((flags, instance, session, peer),
+                         (DOWNLINK | TCP, call.instance, call.session, PEER))
+        self.assertEqual((answer[:2], answer[8:20]), (b"\x01\x01", check[8:20]))
+        self.assertLessEqual(len(answer), len(check))
+        flags, *_, hello = self.key.open_shim(self.relay.recv(2000))
+        self.assertEqual((flags, hello[0]), (DOWNLINK | TCP, 22))
+
+    def test_a_client_that_claims_our_role_does_not_stop_its_shard(self):
+        transceiver = self.transceiver()
+        call = Call(transceiver.create("rtc_1"))
+        self.send_for(transceiver, call, stun_check(f"{call.ufrag}:peer", call.password, CONTROLLED))
+        self.assertEqual(self.key.open_shim(self.relay.recv(2000))[4][:2], b"\x01\x11")
+        time.sleep(0.7)  # longer than the interval of an announced flow
+        other = Call(transceiver.create("rtc_2"))
+        self.send_for(transceiver, other, stun_check(f"{other.ufrag}:peer", other.password))
+        self.assertEqual(self.key.open_shim(self.relay.recv(2000))[4][:2], b"\x01\x01")
+
+    # --- requests --------------------------------------------------------------------------------
+
+    def test_a_call_is_answered_with_our_ingress_and_told_to_the_backend(self):
+        transceiver = self.transceiver()
+        call = Call(transceiver.create("rtc_1"))
+        self.assertIn(" 198.51.100.7 3478 typ host", call.answer)
+        start = self.backend.hear(wire.START)
+        self.assertEqual((start.session, start.json()["call_id"]), (call.session, "rtc_1"))
+        transceiver.hear_announcement(field_9=1)
+
+    def test_the_same_request_gets_the_same_reply_and_makes_one_call(self):
+        transceiver = self.transceiver()
+        first = transceiver.create("rtc_1")
+        self.assertEqual(transceiver.create("rtc_1"), first)
+        self.assertNotEqual(transceiver.create("rtc_1", request_id="another"), first)
+        self.backend.hear(wire.START)
+        self.backend.hear(wire.START)
+        self.assertEqual(self.backend.count(wire.START), 0)
+
+    def test_without_a_backend_nobody_is_let_in(self):
+        transceiver = self.transceiver(greet=False)
+        self.assertRegex(transceiver.create("rtc_1"), "^refused backend_unavailable 1000 .")
+        self.backend.accept()
+        transceiver.wait_for_metric("earshot_transceiver_backend_links", 1)
+        Call(transceiver.create("rtc_2"))
+
+    def test_a_full_transceiver_refuses_and_says_so(self):
+        transceiver = self.transceiver(sessions_max=1)
+        Call(transceiver.create("rtc_1"))
+        self.assertRegex(transceiver.create("rtc_2"), "^refused full 1000 .")
+        transceiver.hear_announcement(field_13=FULL)
+        self.assertEqual(transceiver.ask("r3", "end", "rtc_1", "t1"), "ended\n")
+        Call(transceiver.create("rtc_4"))
+
+    def test_what_it_can_not_do_is_refused_for_its_reason(self):
+        transceiver = self.transceiver()
+        self.assertRegex(transceiver.ask("r1", "unknown"), "^refused not_implemented 0 .")
+        self.assertRegex(transceiver.ask("r2", "garbage"), "^refused bad_offer 0 not a request")
+        self.assertRegex(transceiver.create("rtc_1", offer="hello"), "^refused bad_offer 0 .")
+        pcmu = OFFER.replace("SAVPF 111", "SAVPF 0").replace("111 opus/48000/2", "0 PCMU/8000")
+        self.assertRegex(transceiver.create("rtc_2", offer=pcmu), "^refused no_common_codec 0 .")
+
+    def test_a_call_is_ended_by_its_tenant_or_an_operator(self):
+        transceiver = self.transceiver()
+        Call(transceiver.create("rtc_1", tenant="mine"))
+        Call(transceiver.create("rtc_2", tenant="mine"))
+        self.assertRegex(transceiver.ask("r1", "end", "rtc_1", "theirs"), "^refused not_found")
+        self.assertEqual(transceiver.ask("r2", "end", "rtc_1", "mine"), "ended\n")
+        self.assertRegex(transceiver.ask("r3", "end", "rtc_1", "mine"), "^refused not_found")
+        self.assertEqual(transceiver.ask("r4", "end", "rtc_2", "theirs", "operator"), "ended\n")
+        self.assertEqual(self.backend.hear(wire.END).json(), {"reason": "hangup"})
+
+    # --- the backend -----------------------------------------------------------------------------
+
+    def test_a_backend_that_dies_ends_its_calls_and_is_dialled_again(self):
+        transceiver = self.transceiver()
+        Call(transceiver.create("rtc_1"))
+        self.backend.hear(wire.START)
+        self.backend.hang_up()
+        reason = 'earshot_transceiver_sessions_ended_total{reason="backend_lost"}'
+        transceiver.wait_for_metric(reason, 1)
+        self.backend.accept()
+        transceiver.wait_for_metric("earshot_transceiver_backend_links", 1)
+        Call(transceiver.create("rtc_2"))
+        self.assertIn("backend.lost", transceiver.log())
+
+    def test_a_call_without_an_accept_ends_after_two_seconds(self):
+        transceiver = self.transceiver()
+        begin = time.monotonic()
+        Call(transceiver.create("rtc_1"))
+        end = self.backend.hear(wire.END)
+        self.assertGreater(time.monotonic() - begin, 1.9)
+        self.assertEqual(end.json(), {"reason": "backend_unavailable"})
+
+    def test_a_reject_ends_the_call(self):
+        transceiver = self.transceiver()
+        call = Call(transceiver.create("rtc_1"))
+        self.backend.hear(wire.START)
+        self.backend.link.send_json(wire.REJECT, call.session, code="overload", message="no")
+        reason = 'earshot_transceiver_sessions_ended_total{reason="backend_unavailable"}'
+        transceiver.wait_for_metric(reason, 1)
+
+    def test_a_backend_by_name_is_tried_at_each_of_its_addresses(self):
+        transceiver = self.transceiver(greet=False, backend=f"localhost:{self.backend.port}")
+        self.backend.accept()  # it listens on one family only
+        transceiver.wait_for_metric("earshot_transceiver_backend_links", 1)
+
+    # --- life ------------------------------------------------------------------------------------
+
+    def test_without_calls_a_sigterm_ends_it(self):
+        transceiver = self.transceiver()
+        transceiver.process.send_signal(signal.SIGTERM)
+        self.assertEqual(transceiver.process.wait(FIND_S), 0)
+        self.assertIn("transceiver.stopped", transceiver.log())
+
+    def test_a_draining_transceiver_keeps_its_calls_and_takes_no_new_one(self):
+        transceiver = self.transceiver()
+        call = Call(transceiver.create("rtc_1"))
+        self.backend.link.send_json(wire.ACCEPT, call.session)
+        transceiver.process.send_signal(signal.SIGTERM)
+        heard = transceiver.hear_announcement(field_13=DRAINING)
+        self.assertGreater(heard[DEADLINE][0], time.time() * 1000)
+        self.assertEqual(transceiver.get("/readyz")[0], 503)
+        self.assertRegex(transceiver.create("rtc_2"), "^refused draining")
+        time.sleep(1)
+        self.send_for(transceiver, call, stun_check(f"{call.ufrag}:peer", call.password))
+        self.assertEqual(self.key.open_shim(self.relay.recv(2000))[4][:2], b"\x01\x01")
+        self.assertEqual(transceiver.ask("r3", "end", "rtc_1", "t1"), "ended\n")
+        self.assertEqual(transceiver.process.wait(FIND_S), 0)
+
+    def test_a_second_sigterm_ends_the_calls_now(self):
+        transceiver = self.transceiver()
+        call = Call(transceiver.create("rtc_1"))
+        self.backend.link.send_json(wire.ACCEPT, call.session)
+        transceiver.process.send_signal(signal.SIGTERM)
+        transceiver.wait_for("a drain", lambda: transceiver.get("/readyz")[0] == 503)
+        transceiver.process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.backend.hear(wire.END).json(), {"reason": "shutdown"})
+        self.assertEqual(transceiver.process.wait(FIND_S), 0)
+
+    def test_the_drain_has_an_end(self):
+        transceiver = self.transceiver(drain_timeout="500ms")
+        call = Call(transceiver.create("rtc_1"))
+        self.backend.link.send_json(wire.ACCEPT, call.session)
+        transceiver.process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.backend.hear(wire.END).json(), {"reason": "shutdown"})
+        self.assertEqual(transceiver.process.wait(FIND_S), 0)
+
+    def test_keys_are_read_again_and_a_bad_file_keeps_the_old(self):
+        transceiver = self.transceiver()
+        call = Call(transceiver.create("rtc_1"))
+        path = os.path.join(transceiver.keys, "active")
+        with open(path, "w") as file:
+            file.write("junk\n")
+        transceiver.process.send_signal(signal.SIGHUP)
+        transceiver.wait_for("a line", lambda: "keys.reload_failed" in transceiver.log())
+        self.send_for(transceiver, call, stun_check(f"{call.ufrag}:peer", call.password))
+        self.key.open_shim(self.relay.recv(2000))
+        self.key.open_shim(self.relay.recv(2000))
+
+        new = Key(9)
+        new.store(transceiver.keys)
+        transceiver.process.send_signal(signal.SIGHUP)
+        info = 'earshot_key_ring_key_info{ring="media",key_id="09",active="true"}'
+        transceiver.wait_for_metric(info, 1)
+        transceiver.hear_announcement(field_20=9)
+        check = stun_check(f"{call.ufrag}:peer", call.password)
+        self.send_for(transceiver, call, check)  # the old key still opens
+        packet = self.relay.recv(2000)
+        while packet[14] != 9:  # what was sent before the change
+            packet = self.relay.recv(2000)
+        new.open_shim(packet)
+        later = Call(transceiver.create("rtc_2"))
+        self.assertEqual(later.ufrag[0], new.token(0, 0, 0)[0])
+
+    def test_a_port_that_is_taken_is_one_clear_line(self):
+        for port, kind, line in (
+                ("media_port", socket.SOCK_DGRAM, "bind udp 127.0.0.1:{}: Address already in use"),
+                ("control_port", socket.SOCK_STREAM, "listen tcp://127.0.0.1:{}: Address in use"),
+                ("admin_port", socket.SOCK_STREAM, "127.0.0.1:{}")):
+            with self.subTest(port):
+                transceiver = self.transceiver(start=False)
+                number = getattr(transceiver, port)
+                with socket.socket(socket.AF_INET, kind) as taken:
+                    taken.bind(("127.0.0.1", number))
+                    if kind == socket.SOCK_STREAM:
+                        taken.listen()
+                    self.assertEqual(transceiver.launch().wait(FIND_S), 1)
+                last = transceiver.log().splitlines()[-1]
+                self.assertIn(line.format(number), last)
+                self.assertTrue(last.startswith("earshot-transceiver: "), last)
+
+    def test_what_is_wrong_in_the_configuration_is_one_clear_line(self):
+        for key, value, word in (("shards", 65, "shards"), ("keys", "/nowhere", "/nowhere"),
+                                 ("backend", "nobody", "nobody"), ("colour", "blue", "colour"),
+                                 ("backend", "unix:/" + 107 * "x", "longer than 107")):
+            with self.subTest(key):
+                transceiver = self.transceiver(start=False, **{key: value})
+                self.assertEqual(transceiver.launch().wait(FIND_S), 1)
+                last = transceiver.log().splitlines()[-1]
+                self.assertIn(word, last)
+
+    def test_the_configuration_can_be_checked_without_a_start(self):
+        transceiver = self.transceiver(start=False)
+        self.assertEqual(transceiver.launch("--check-config").wait(FIND_S), 0)
+        transceiver.config["shards"] = 0
+        self.assertEqual(transceiver.launch("--check-config").wait(FIND_S), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
