@@ -1,5 +1,5 @@
 /*
- * loopback_shard.h - one real shard on loopback, with what it needs around it, for tests of the ports
+ * loopback_shard.h - one real shard on loopback, and what it needs around it: for tests of ports
  *
  * The relay and the backend are sockets of the test; the shard's thread is real, and so is its
  * clock. Nothing is awaited by sleeping: sockets tell, and counters are polled with an end.

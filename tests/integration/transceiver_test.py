@@ -319,7 +319,8 @@ class TransceiverTest(unittest.TestCase):
     def test_a_client_that_claims_our_role_does_not_stop_its_shard(self):
         transceiver = self.transceiver()
         call = Call(transceiver.create("rtc_1"))
-        self.send_for(transceiver, call, stun_check(f"{call.ufrag}:peer", call.password, CONTROLLED))
+        refused = stun_check(f"{call.ufrag}:peer", call.password, CONTROLLED)
+        self.send_for(transceiver, call, refused)
         self.assertEqual(self.key.open_shim(self.relay.recv(2000))[4][:2], b"\x01\x11")
         time.sleep(0.7)  # longer than the interval of an announced flow
         other = Call(transceiver.create("rtc_2"))
