@@ -84,13 +84,24 @@ static void close_client(struct control_plane *p, size_t slot)
     p->is_outdated[slot] = false;
 }
 
+/* Every request has its outcome first; and NNG 1.5 may wait for ever in the close of a socket with
+ * a request under way. */
+static bool may_be_closed(const struct control_plane *p, size_t slot)
+{
+    return p->client[slot] == NULL || session_client_is_idle(p->client[slot]);
+}
+
 void control_plane_destroy(struct control_plane *p)
 {
     if (p == NULL) {
         return;
     }
     for (size_t slot = 0; slot < FLEET_INSTANCES_MAX; slot++) {
-        close_client(p, slot);
+        if (may_be_closed(p, slot)) {
+            close_client(p, slot);
+        } else {
+            http_server_unwatch(p->watch[slot]); /* the rest ends with the process */
+        }
     }
     http_server_unwatch(p->announcements_watch);
     message_port_close(p->announcements);
@@ -256,12 +267,6 @@ uint64_t control_plane_next_timeout(const struct control_plane *p)
 }
 
 /* --- housekeeping ----------------------------------------------------------------------------- */
-
-/* Every request has its outcome first; and NNG closes a socket well when nothing is under way. */
-static bool may_be_closed(const struct control_plane *p, size_t slot)
-{
-    return p->client[slot] == NULL || session_client_is_idle(p->client[slot]);
-}
 
 static void note_silence(struct control_plane *p, size_t slot, uint64_t now_us)
 {

@@ -37,6 +37,7 @@ struct control_plane;
 
 struct control_plane *control_plane_create(struct http_server *loop, const struct net_addr *listen,
                                            uint16_t cluster_id, struct fault *fault);
+/* At the end of the process: a client with a request under way is left as it is. */
 void control_plane_destroy(struct control_plane *p);
 const struct control_plane_counts *control_plane_counts(const struct control_plane *p);
 
