@@ -1,4 +1,4 @@
-/* voice_packet_test.c - every TOC says how long its packet is; a malformed packet has no duration */
+/* voice_packet_test.c - every TOC says how long its packet is; a malformed one has no duration */
 #include "tests/testing.h"
 
 #include "services/transceiver/core/media/voice_packet.h"
