@@ -46,7 +46,7 @@ static inline size_t metrics_check_lines(const char *text, const char *beginning
 /* The series, as `name{label="value"}`, is told once and has this value. */
 static inline void metrics_check_sample(const char *text, const char *series, uint64_t value)
 {
-    char line[METRICS_CHECK_LINE_CAP];
+    char line[METRICS_CHECK_LINE_CAP + 24]; /* 20 digits, a blank, a line end */
     (void)snprintf(line, sizeof(line), "%s %llu\n", series, (unsigned long long)value);
     if (metrics_check_lines(text, line) != 1) {
         fail_msg("%s is not once in\n%s", line, text);
