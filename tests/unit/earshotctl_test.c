@@ -130,7 +130,7 @@ static void a_second_init_leaves_the_ring_as_it_is(void **state)
     (void)state;
     char secret[128];
     assert_int_equal(run("keys init @/ring"), 0);
-    (void)snprintf(secret, sizeof(secret), "%s", read_back("/ring/00.key"));
+    (void)snprintf(secret, sizeof(secret), "%.127s", read_back("/ring/00.key"));
     assert_int_equal(run("keys init @/ring"), 1);
     assert_non_null(strstr(printed.text, "is there already\n"));
     assert_string_equal(read_back("/ring/00.key"), secret);
