@@ -1,0 +1,172 @@
+/* transceiver_metrics_test.c - every counter of the shards is told once, summed, by its own name */
+#include "tests/testing.h"
+
+#include "services/transceiver/transceiver_metrics.h"
+#include "tests/metrics_check.h"
+#include "tests/shard_world.h"
+
+#define SHARDS 2
+
+/* The shards' threads do not run: the test writes in their stead. */
+static struct shard_world world[SHARDS];
+static struct event_loop *loop[SHARDS];
+static struct transceiver_metrics metrics = {
+    .loops = loop, .loop_count = SHARDS, .capacity = 77, .is_draining = 1};
+static char *text;
+
+static void number(const metric_value *value, size_t count, uint64_t first)
+{
+    for (size_t i = 0; i < count; i++) {
+        metric_set((metric_value *)&value[i], first + i);
+    }
+}
+
+/* No two of a shard the same: a value in a wrong place is seen. */
+static void number_shard(const struct event_loop *shard)
+{
+    const struct shard_counters *calls = event_loop_calls(shard);
+    const struct event_loop_counters *counters = event_loop_counters(shard);
+    number(&calls->sessions_active,
+           offsetof(struct shard_counters, setup_ice) / sizeof(metric_value), 1000);
+    number(counters->relay_leg, offsetof(struct event_loop_counters, lag) / sizeof(metric_value),
+           2000);
+    number(&event_loop_udp(shard)->received_datagrams,
+           sizeof(struct udp_port_counters) / sizeof(metric_value), 3000);
+    number(&event_loop_backend(shard)->is_up,
+           sizeof(struct backend_port_counters) / sizeof(metric_value), 4000);
+    metric_observe((struct metric_histogram *)&calls->setup_dtls, 1);
+}
+
+static int set_up(void **state)
+{
+    struct fault fault = {0};
+    if (shard_world_begin(state) != 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < SHARDS; i++) {
+        shard_world_prepare(&world[i]);
+        loop[i] = event_loop_create(&world[i].loop_config, &fault);
+        if (loop[i] == NULL) {
+            return -1;
+        }
+        number_shard(loop[i]);
+    }
+    transceiver_metrics_note_keys(&metrics, world[0].ring);
+    metrics_add_source(transceiver_metrics_print, &metrics);
+    text = metrics_check_render();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    free(text);
+    for (size_t i = 0; i < SHARDS; i++) {
+        event_loop_destroy(loop[i]);
+        shard_world_close(&world[i]);
+    }
+    return shard_world_end(state);
+}
+
+static void the_text_is_valid(void **state)
+{
+    (void)state;
+    metrics_check_valid(text);
+}
+
+static void every_reason_and_verdict_has_its_sample(void **state)
+{
+    (void)state;
+    const struct shard_counters *calls = event_loop_calls(loop[0]);
+    const struct event_loop_counters *counters = event_loop_counters(loop[0]);
+    for (size_t i = 0; i < SESSION_END_REASON_COUNT; i++) {
+        metrics_check_label(text, "earshot_transceiver_sessions_ended_total", "reason",
+                            session_end_reason_name((enum session_end_reason)i),
+                            SHARDS * metric_get(&calls->sessions_ended[i]));
+    }
+    for (size_t i = 0; i < CLIENT_LEG_RESULT_COUNT; i++) {
+        metrics_check_label(text, "earshot_transceiver_datagrams_total", "verdict",
+                            client_leg_result_name((enum client_leg_result)i),
+                            SHARDS * metric_get(&counters->datagrams[i]));
+    }
+    for (size_t i = 0; i < RELAY_LEG_RESULT_COUNT; i++) {
+        metrics_check_label(text, "earshot_transceiver_shims_total", "verdict",
+                            relay_leg_result_name((enum relay_leg_result)i),
+                            SHARDS * metric_get(&counters->relay_leg[i]));
+    }
+    for (size_t i = 0; i < VOICE_UPLINK_RESULT_COUNT; i++) {
+        metrics_check_label(text, "earshot_transceiver_voice_packets_total", "verdict",
+                            voice_uplink_result_name((enum voice_uplink_result)i),
+                            SHARDS * metric_get(&calls->voice_packets[i]));
+    }
+}
+
+#define OURS(name) "earshot_transceiver_" name
+
+static void every_other_counter_is_the_sum_of_the_shards(void **state)
+{
+    (void)state;
+    const struct shard_counters *calls = event_loop_calls(loop[0]);
+    const struct udp_port_counters *udp = event_loop_udp(loop[0]);
+    const struct backend_port_counters *backend = event_loop_backend(loop[0]);
+    const struct {
+        const char *series;
+        const metric_value *value;
+    } row[] = {
+        {OURS("sessions_active"), &calls->sessions_active},
+        {OURS("sessions_pending"), &calls->sessions_pending},
+        {OURS("sessions_created_total"), &calls->sessions_created},
+        {OURS("audio_packets_sent_total"), &calls->packets_sent},
+        {OURS("slots_skipped_total"), &calls->slots_skipped},
+        {OURS("outbox_dropped_total"), &calls->outbox_dropped},
+        {OURS("audio_frames_total{outcome=\"decoded\"}"), &calls->audio_frames_decoded},
+        {OURS("audio_frames_total{outcome=\"concealed\"}"), &calls->audio_frames_concealed},
+        {OURS("datagrams_without_session_total"), &event_loop_counters(loop[0])->no_session},
+        {OURS("received_bytes_total"), &udp->received_bytes},
+        {OURS("sent_bytes_total"), &udp->sent_bytes},
+        {OURS("sent_datagrams_total"), &udp->sent_datagrams},
+        {OURS("send_failures_total"), &udp->send_failed},
+        {OURS("datagrams_too_long_total"), &udp->received_too_long},
+        {"earshot_socket_dropped_datagrams_total", &udp->kernel_dropped},
+        {OURS("backend_links"), &backend->is_up},
+        {OURS("backend_losses_total"), &backend->losses},
+        {OURS("backend_audio_dropped_total"), &backend->stream.audio_dropped},
+    };
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        metrics_check_sample(text, row[i].series, SHARDS * metric_get(row[i].value));
+    }
+    metrics_check_sample(text, OURS("sessions_capacity"), 77);
+    metrics_check_sample(text, OURS("draining"), 1);
+}
+
+static void every_stage_of_a_set_up_has_a_histogram_for_each_shard(void **state)
+{
+    (void)state;
+    static const char *const stage[] = {"ice", "dtls", "first_audio"};
+    for (size_t i = 0; i < COUNT_OF(stage) * SHARDS; i++) {
+        char series[METRICS_CHECK_NAME_CAP];
+        const char *name = stage[i / SHARDS];
+        (void)snprintf(series, sizeof(series),
+                       OURS("setup_seconds_count{stage=\"%s\",shard=\"%zu\"}"), name, i % SHARDS);
+        metrics_check_sample(text, series, strcmp(name, "dtls") == 0 ? 1 : 0);
+    }
+}
+
+static void the_keys_of_the_ring_are_told_and_no_others(void **state)
+{
+    (void)state;
+    assert_int_equal(metrics_check_lines(text, "earshot_key_ring_key_info{"), 1);
+    metrics_check_sample(
+        text, "earshot_key_ring_key_info{ring=\"media\",key_id=\"07\",active=\"true\"}", 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_text_is_valid),
+        cmocka_unit_test(every_reason_and_verdict_has_its_sample),
+        cmocka_unit_test(every_other_counter_is_the_sum_of_the_shards),
+        cmocka_unit_test(every_stage_of_a_set_up_has_a_histogram_for_each_shard),
+        cmocka_unit_test(the_keys_of_the_ring_are_told_and_no_others),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
