@@ -2,10 +2,10 @@
 #include "tests/testing.h"
 
 #include "services/relay/relay_metrics.h"
+#include "tests/loopback_relay.h"
 #include "tests/metrics_check.h"
-#include "tests/relay_world.h"
 
-static struct relay_world world;
+static struct loopback_relay world;
 static struct relay_metrics metrics;
 static char *text;
 
@@ -20,15 +20,15 @@ static void number(const metric_value *value, size_t count, uint64_t first)
 static int set_up(void **state)
 {
     (void)state;
-    relay_world_open(&world);
-    for (size_t i = 0; i < RELAY_WORLD_WORKERS; i++) {
+    loopback_relay_open(&world);
+    for (size_t i = 0; i < LOOPBACK_RELAY_WORKERS; i++) {
         const struct relay_counters *counters = relay_worker_counters(world.worker[i]);
         number(counters->datagrams,
                offsetof(struct relay_counters, residence) / sizeof(metric_value), 1000);
         metric_observe((struct metric_histogram *)&counters->residence[RELAY_DOWN], 101);
         metrics.worker[i] = world.worker[i];
     }
-    metrics.worker_count = RELAY_WORLD_WORKERS;
+    metrics.worker_count = LOOPBACK_RELAY_WORKERS;
     number(metrics.control.announcements, sizeof(metrics.control) / sizeof(metric_value), 2000);
     metric_set(&metrics.control.key_ids, UINT64_C(1) << 63 | 1);
     metric_set(&metrics.control.key_active_id, 63);
@@ -41,7 +41,7 @@ static int tear_down(void **state)
 {
     (void)state;
     free(text);
-    relay_world_close(&world);
+    loopback_relay_close(&world);
     return 0;
 }
 
@@ -60,7 +60,7 @@ static void every_verdict_has_its_sample_with_its_direction(void **state)
                        "earshot_relay_datagrams_total{direction=\"%s\",verdict=\"%s\"}",
                        i < FORWARD_DOWN_SHIM ? "up" : "down",
                        forward_reason_name((enum forward_reason)i));
-        metrics_check_sample(text, series, RELAY_WORLD_WORKERS * (1000 + i));
+        metrics_check_sample(text, series, LOOPBACK_RELAY_WORKERS * (1000 + i));
     }
 }
 
@@ -96,10 +96,11 @@ static void every_other_counter_is_the_sum_of_the_workers(void **state)
          &c->flows_evicted[FLOW_CONFIRMED]},
     };
     for (size_t i = 0; i < COUNT_OF(row); i++) {
-        metrics_check_sample(text, row[i].series, RELAY_WORLD_WORKERS * metric_get(row[i].value));
+        metrics_check_sample(text, row[i].series,
+                             LOOPBACK_RELAY_WORKERS * metric_get(row[i].value));
     }
     metrics_check_sample(text, "earshot_relay_inbox_lost_total",
-                         RELAY_WORLD_WORKERS * metric_get(&c->lessons_lost) +
+                         LOOPBACK_RELAY_WORKERS * metric_get(&c->lessons_lost) +
                              metric_get(&metrics.control.messages_lost));
     metrics_check_sample(text, "earshot_relay_instances_known",
                          metric_get(&metrics.control.instances_known));
@@ -125,7 +126,7 @@ static void every_worker_tells_the_lag_of_its_loop(void **state)
     metrics_check_sample(text, "earshot_loop_lag_seconds_count{worker=\"worker0\"}", 0);
     metrics_check_sample(text, "earshot_loop_lag_seconds_count{worker=\"worker1\"}", 0);
     assert_int_equal(metrics_check_lines(text, "earshot_loop_lag_seconds_count{"),
-                     RELAY_WORLD_WORKERS);
+                     LOOPBACK_RELAY_WORKERS);
 }
 
 static void only_keys_that_are_held_are_told_and_one_is_active(void **state)

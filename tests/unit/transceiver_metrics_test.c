@@ -2,13 +2,13 @@
 #include "tests/testing.h"
 
 #include "services/transceiver/transceiver_metrics.h"
+#include "tests/loopback_shard.h"
 #include "tests/metrics_check.h"
-#include "tests/shard_world.h"
 
 #define SHARDS 2
 
 /* The shards' threads do not run: the test writes in their stead. */
-static struct shard_world world[SHARDS];
+static struct loopback_shard world[SHARDS];
 static struct event_loop *loop[SHARDS];
 static struct transceiver_metrics metrics = {
     .loops = loop, .loop_count = SHARDS, .capacity = 77, .is_draining = 1};
@@ -40,11 +40,11 @@ static void number_shard(const struct event_loop *shard)
 static int set_up(void **state)
 {
     struct fault fault = {0};
-    if (shard_world_begin(state) != 0) {
+    if (loopback_shard_begin(state) != 0) {
         return -1;
     }
     for (size_t i = 0; i < SHARDS; i++) {
-        shard_world_prepare(&world[i]);
+        loopback_shard_prepare(&world[i]);
         loop[i] = event_loop_create(&world[i].loop_config, &fault);
         if (loop[i] == NULL) {
             return -1;
@@ -62,9 +62,9 @@ static int tear_down(void **state)
     free(text);
     for (size_t i = 0; i < SHARDS; i++) {
         event_loop_destroy(loop[i]);
-        shard_world_close(&world[i]);
+        loopback_shard_close(&world[i]);
     }
-    return shard_world_end(state);
+    return loopback_shard_end(state);
 }
 
 static void the_text_is_valid(void **state)
