@@ -7,6 +7,7 @@
 #include "services/transceiver/core/media/voice_decoder.h"
 #include "services/transceiver/core/media/voice_encoder.h"
 #include "services/transceiver/core/rtp/rtp_sender.h"
+#include "services/transceiver/core/session/voice_rtcp.h"
 #include "services/transceiver/core/transport/dtls_transport.h"
 #include "services/transceiver/core/transport/srtp_transport.h"
 #include "tests/speech_like.h"
@@ -24,6 +25,8 @@
 /* 50 ms: a lost packet spoils the phase of one window, not of the whole second. */
 #define WINDOW_SAMPLES 800
 #define PAYLOAD_TYPE   111
+/* -54 dBov: quieter is silence. */
+#define SOUND_MIN 64
 
 struct packet {
     size_t len;
@@ -48,6 +51,8 @@ struct sim_client {
     struct voice_encoder *encoder;
     struct voice_decoder *decoder;
     struct rtp_sender *sender;
+    struct rtp_receiver *receiver;
+    struct voice_rtcp rtcp;
     uint64_t slot_us;
     uint64_t spoken_samples;
     bool speaks;
@@ -84,6 +89,7 @@ struct sim_client *sim_client_create(const struct sim_client_config *config)
     struct sim_client *c = calloc(1, sizeof(*c));
     struct fault fault = {0};
     c->config = *config;
+    c->config.tone_hz = config->tone_hz == 0 ? SIM_CLIENT_TONE_HZ : config->tone_hz;
     c->address = config->address;
     c->check_us = c->slot_us = TIME_NEVER;
     c->speaks = true;
@@ -94,6 +100,8 @@ struct sim_client *sim_client_create(const struct sim_client_config *config)
     c->encoder = voice_encoder_create(SIM_CLIENT_RATE_HZ);
     c->decoder = voice_decoder_create(SIM_CLIENT_RATE_HZ);
     c->sender = rtp_sender_create(&(struct rtp_sender_config){.random = random_seeded(&c->random)});
+    c->receiver = rtp_receiver_create();
+    voice_rtcp_init(&c->rtcp, c->receiver, c->sender, config->seed);
     c->queue = calloc(QUEUE_CAP, sizeof(*c->queue));
     write_offer(c);
     return c;
@@ -107,6 +115,7 @@ void sim_client_destroy(struct sim_client *c)
     voice_encoder_destroy(c->encoder);
     voice_decoder_destroy(c->decoder);
     rtp_sender_destroy(c->sender);
+    rtp_receiver_destroy(c->receiver);
     free(c->queue);
     free(c);
 }
@@ -246,11 +255,11 @@ static void drain_dtls(struct sim_client *c, uint64_t now_us)
     }
 }
 
-static void make_tone(uint64_t first, int16_t frame[SLOT_SAMPLES])
+static void make_tone(unsigned hz, uint64_t first, int16_t frame[SLOT_SAMPLES])
 {
     for (size_t i = 0; i < SLOT_SAMPLES; i++) {
         const double t = (double)(first + i) / SIM_CLIENT_RATE_HZ;
-        frame[i] = (int16_t)(8000.0 * sin(2 * M_PI * SIM_CLIENT_TONE_HZ * t));
+        frame[i] = (int16_t)(8000.0 * sin(2 * M_PI * hz * t));
     }
 }
 
@@ -262,7 +271,7 @@ static void speak(struct sim_client *c, uint64_t now_us)
         speech_like_voice(&c->random, -20, SIM_CLIENT_RATE_HZ, c->spoken_samples, frame,
                           SLOT_SAMPLES);
     } else if (c->speaks) {
-        make_tone(c->spoken_samples, frame);
+        make_tone(c->config.tone_hz, c->spoken_samples, frame);
     }
     c->spoken_samples += SLOT_SAMPLES;
     rtp_sender_next_slot(c->sender, now_us);
@@ -273,7 +282,23 @@ static void speak(struct sim_client *c, uint64_t now_us)
     const enum srtp_transport_result result = srtp_transport_protect_rtp(c->srtp, &packet);
     assert(result == SRTP_TRANSPORT_OK);
     p->len = packet.len;
+    voice_rtcp_note_sent(&c->rtcp, now_us);
     c->slot_us += SLOT_US;
+}
+
+static void report(struct sim_client *c, uint64_t now_us)
+{
+    uint8_t plain[VOICE_RTCP_BYTES_MAX];
+    const size_t len = voice_rtcp_poll_report(&c->rtcp, plain, now_us);
+    if (len > 0) {
+        struct packet *p = queue_packet(c);
+        memcpy(p->data, plain, len);
+        struct bytes_span packet = {p->data, len, sizeof(p->data)};
+        const enum srtp_transport_result result = srtp_transport_protect_rtcp(c->srtp, &packet);
+        assert(result == SRTP_TRANSPORT_OK);
+        (void)result;
+        p->len = packet.len;
+    }
 }
 
 struct net_addr sim_client_address(const struct sim_client *c)
@@ -301,9 +326,12 @@ void sim_client_close(struct sim_client *c, uint64_t now_us)
 
 /* --- in --------------------------------------------------------------------------------------- */
 
-static void hear_samples(struct sim_client *c, const int16_t *pcm, size_t samples)
+static void hear_samples(struct sim_client *c, const int16_t *pcm, size_t samples, uint64_t now_us)
 {
     for (size_t i = 0; i < samples; i++) {
+        if (pcm[i] > SOUND_MIN || pcm[i] < -SOUND_MIN) {
+            c->heard.latest_sound_us = now_us;
+        }
         c->last_second[c->last_second_next] = pcm[i];
         c->last_second_next = (c->last_second_next + 1) % SIM_CLIENT_RATE_HZ;
     }
@@ -314,7 +342,10 @@ static void hear(struct sim_client *c, const struct rtp_packet *packet, uint64_t
     static int16_t pcm[VOICE_DECODER_SAMPLES_MAX];
     size_t samples = 0;
     const uint16_t step = (uint16_t)(packet->sequence_number - c->highest_sequence);
+    struct rtp_arrival arrival;
     c->heard.packets++;
+    (void)rtp_receiver_input(c->receiver, packet, &arrival, now_us);
+    voice_rtcp_note_received(&c->rtcp, now_us);
     if (c->heard.first_us == 0) {
         c->heard.first_us = now_us;
     } else {
@@ -331,7 +362,7 @@ static void hear(struct sim_client *c, const struct rtp_packet *packet, uint64_t
     c->highest_sequence = packet->sequence_number;
     if (voice_decoder_decode(c->decoder, packet->payload, pcm, &samples, now_us) ==
         VOICE_DECODER_OK) {
-        hear_samples(c, pcm, samples);
+        hear_samples(c, pcm, samples, now_us);
     }
 }
 
@@ -349,6 +380,30 @@ static void input_srtp(struct sim_client *c, struct bytes_view datagram, uint64_
     }
     if (rtp_packet_parse(bytes_view_of(span.data, span.len), &packet) == RTP_PACKET_OK) {
         hear(c, &packet, now_us);
+    }
+}
+
+static void input_srtcp(struct sim_client *c, struct bytes_view datagram, uint64_t now_us)
+{
+    uint8_t copy[SIM_CLIENT_PACKET_CAP];
+    struct byte_reader reader;
+    struct rtcp_packet packet;
+    bool is_newest = false;
+    assert(datagram.len <= sizeof(copy));
+    memcpy(copy, datagram.data, datagram.len);
+    struct bytes_span span = {copy, datagram.len, sizeof(copy)};
+    if (c->srtp == NULL ||
+        srtp_transport_unprotect_rtcp(c->srtp, &span, &is_newest, now_us) != SRTP_TRANSPORT_OK) {
+        return;
+    }
+    c->heard.reports++;
+    if (c->heard.first_report_us == 0) {
+        c->heard.first_report_us = now_us;
+    }
+    voice_rtcp_input(&c->rtcp, bytes_view_of(span.data, span.len), now_us);
+    byte_reader_init(&reader, bytes_view_of(span.data, span.len));
+    while (rtcp_packet_next(&reader, &packet) == RTCP_PACKET_OK) {
+        c->heard.said_bye = c->heard.said_bye || packet.type == RTCP_BYE;
     }
 }
 
@@ -382,6 +437,9 @@ void sim_client_input(struct sim_client *c, struct bytes_view datagram, uint64_t
     case DATAGRAM_RTP:
         input_srtp(c, datagram, now_us);
         break;
+    case DATAGRAM_RTCP:
+        input_srtcp(c, datagram, now_us);
+        break;
     default:
         break;
     }
@@ -400,12 +458,17 @@ void sim_client_tick(struct sim_client *c, uint64_t now_us)
     if (now_us >= c->slot_us) {
         speak(c, now_us);
     }
+    if (c->slot_us != TIME_NEVER) {
+        report(c, now_us);
+    }
 }
 
 uint64_t sim_client_next_timeout(const struct sim_client *c)
 {
     const uint64_t dtls_us = c->has_path ? dtls_transport_next_timeout(c->dtls) : TIME_NEVER;
-    return time_earlier(time_earlier(c->check_us, c->slot_us), dtls_us);
+    const uint64_t report_us =
+        c->slot_us == TIME_NEVER ? TIME_NEVER : voice_rtcp_next_timeout(&c->rtcp);
+    return time_earlier(time_earlier(c->check_us, c->slot_us), time_earlier(dtls_us, report_us));
 }
 
 /* --- what was heard --------------------------------------------------------------------------- */
@@ -418,6 +481,11 @@ bool sim_client_is_connected(const struct sim_client *c)
 const struct sim_client_heard *sim_client_heard(const struct sim_client *c)
 {
     return &c->heard;
+}
+
+struct rtp_sender_stats sim_client_reported(const struct sim_client *c)
+{
+    return rtp_sender_stats(c->sender);
 }
 
 static double sample_at(const struct sim_client *c, size_t index)

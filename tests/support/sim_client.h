@@ -3,6 +3,7 @@
  *
  * Takes:   our answer, datagrams, time.
  * Gives:   an offer, datagrams, and what it heard: how many packets, what was missing, which tone.
+ * Reports: RTCP both ways, as a browser does.
  * Speaks:  a sine of SIM_CLIENT_TONE_HZ, or a voice, from the moment SRTP has keys, unless told to
  *          be silent.
  */
@@ -12,6 +13,7 @@
 #include "common/base/net_addr.h"
 #include "common/base/random.h"
 #include "common/base/time_us.h"
+#include "services/transceiver/core/rtp/rtp_sender.h"
 
 #define SIM_CLIENT_TONE_HZ    440
 #define SIM_CLIENT_RATE_HZ    16000
@@ -25,15 +27,20 @@ struct sim_client_config {
     bool lies_about_fingerprint; /* the offer names another certificate */
     bool has_voice;              /* speaks as a person would (tests/speech_like.h), not a tone */
     const char *direction;       /* of its audio; NULL: sendrecv */
+    unsigned tone_hz;            /* 0: SIM_CLIENT_TONE_HZ */
 };
 
 struct sim_client_heard {
     uint64_t packets;
-    uint64_t missing;    /* gaps in the sequence numbers */
-    uint64_t first_us;   /* of the first packet; 0 = none yet */
-    uint64_t latest_us;  /* of the latest packet */
-    uint64_t gap_us_max; /* between two packets */
-    bool was_closed;     /* by an alert of ours */
+    uint64_t missing;         /* gaps in the sequence numbers */
+    uint64_t first_us;        /* of the first packet; 0 = none yet */
+    uint64_t latest_us;       /* of the latest packet */
+    uint64_t gap_us_max;      /* between two packets */
+    uint64_t latest_sound_us; /* of the latest packet that was not silent */
+    uint64_t reports;         /* RTCP compounds */
+    uint64_t first_report_us;
+    bool was_closed; /* by an alert of ours */
+    bool said_bye;   /* RTCP BYE came */
 };
 
 struct sim_client;
@@ -62,6 +69,8 @@ size_t sim_client_take(struct sim_client *c, uint8_t *out, struct net_addr *from
 
 bool sim_client_is_connected(const struct sim_client *c);
 const struct sim_client_heard *sim_client_heard(const struct sim_client *c);
+/* What our reports told about the client's packets. */
+struct rtp_sender_stats sim_client_reported(const struct sim_client *c);
 /* Power of `hz` in the last second heard, as a share of all its power: 1 = nothing else. Measured
  * in windows of 50 ms. */
 double sim_client_tone_share(const struct sim_client *c, double hz);

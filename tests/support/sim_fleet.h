@@ -1,16 +1,20 @@
 /*
- * sim_fleet.h - a client, a relay, a transceiver and a voice agent in virtual time, no socket
+ * sim_fleet.h - clients, a relay, a transceiver and a voice agent in virtual time, no socket
  *
  * The real forwarder, the real calls of a shard, the real backend stream and the real stub, moved
- * by one loop. Only the client's link loses packets; the inside of a cluster is one machine here.
+ * by one loop. Only a client's link loses packets; the inside of a cluster is one machine here.
  * Everything follows from one seed.
  */
 #ifndef EARSHOT_SIM_FLEET_H
 #define EARSHOT_SIM_FLEET_H
 
 #include "services/inference-stub/dialogue.h"
+#include "services/transceiver/core/datagram_kind.h"
 #include "services/transceiver/port/shard_calls.h"
 #include "tests/support/sim_client.h"
+
+#define SIM_FLEET_CLIENTS_MAX 10
+#define SIM_FLEET_FRAMES_MAX  8192
 
 struct sim_fleet_config {
     uint64_t seed;
@@ -20,7 +24,11 @@ struct sim_fleet_config {
     unsigned repeat_per_mille;
     enum dialogue_mode mode;
     uint32_t tone_hz;
-    struct sim_client_config client; /* address and seed are filled in */
+    size_t client_count;             /* calls that begin together; 0 = 1 */
+    uint64_t duration_max_us;        /* of a call; 0 = 1 h */
+    bool backend_rejects;            /* every call */
+    bool backend_accepts_never;      /* its ACCEPT gets lost */
+    struct sim_client_config client; /* address, seed and tone are filled in */
 };
 
 /* The test's: sets the clock that OpenSSL reads (tests/virtual_time.h). */
@@ -28,17 +36,42 @@ void sim_fleet_set_time(uint64_t now_us);
 
 struct sim_fleet;
 
-/* With a call whose offer was answered. */
+/* With calls whose offers were answered. */
 struct sim_fleet *sim_fleet_create(const struct sim_fleet_config *config);
 void sim_fleet_destroy(struct sim_fleet *f);
 
 uint64_t sim_fleet_now(const struct sim_fleet *f);
 void sim_fleet_run(struct sim_fleet *f, uint64_t until_us);
 
+/* The first client, and its call: NULL when that is gone. */
 struct sim_client *sim_fleet_client(struct sim_fleet *f);
-/* The call, NULL when it is gone. */
 struct session *sim_fleet_session(struct sim_fleet *f);
+/* Any of them. Client n speaks a tone of SIM_CLIENT_TONE_HZ + 50 * n. */
+struct sim_client *sim_fleet_client_at(struct sim_fleet *f, size_t number);
+struct session *sim_fleet_session_at(struct sim_fleet *f, size_t number);
+/* When, within 20 ms, the transceiver's packets to this client leave. */
+uint64_t sim_fleet_phase_us(const struct sim_fleet *f, size_t number);
+
 const struct shard_counters *sim_fleet_counters(const struct sim_fleet *f);
+/* How many datagrams came to this end in the transceiver. */
+uint64_t sim_fleet_verdicts(const struct sim_fleet *f, enum client_leg_result result);
+/* Datagrams that the relay sent to somebody who is no client. */
+uint64_t sim_fleet_strays(const struct sim_fleet *f);
+
+/* A frame between transceiver and voice agent. */
+struct sim_frame {
+    uint64_t at_us;
+    bool is_from_backend;
+    uint8_t type;
+    uint32_t session;
+    uint32_t utterance;
+    size_t payload_bytes;
+    char payload[128]; /* its beginning, with a NUL */
+};
+
+/* The first SIM_FLEET_FRAMES_MAX of all but AUDIO_IN, in the order in which they passed. */
+const struct sim_frame *sim_fleet_frames(const struct sim_fleet *f, size_t *out_count);
+
 /* The client's way is cut, or mended. */
 void sim_fleet_set_loss(struct sim_fleet *f, unsigned loss_per_mille);
 /* The relay dies and comes back with nothing in memory, not even an announcement. */
@@ -49,5 +82,7 @@ void sim_fleet_lose_backend(struct sim_fleet *f);
 void sim_fleet_hang_up(struct sim_fleet *f);
 /* A datagram of a stranger at the relay's public port. */
 void sim_fleet_inject(struct sim_fleet *f, const struct net_addr *from, struct bytes_view datagram);
+/* What the first client sent last of this kind, as an eavesdropper has it; empty = nothing. */
+struct bytes_view sim_fleet_overheard(const struct sim_fleet *f, enum datagram_kind kind);
 
 #endif

@@ -438,6 +438,28 @@ static void a_packet_with_any_bit_turned_is_refused_and_the_genuine_one_still_co
     close_world(&w);
 }
 
+/* Somebody on the way takes a packet out and sends it later from his own address: it is genuine and
+ * unseen, but not the newest. */
+static void a_packet_that_was_held_back_is_heard_and_moves_nothing(void **state)
+{
+    (void)state;
+    struct world w;
+    struct net_addr elsewhere;
+    assert_true(net_addr_parse("192.0.2.66:6666", &elsewhere));
+    open_connected(&w);
+    w.is_cut = true;
+    run_for(&w, 20000);
+    const struct waiting held_back = w.last_rtp;
+    w.is_cut = false;
+    run_for(&w, 100000);
+    assert_int_equal(input(&w, &elsewhere, bytes_view_of(held_back.bytes, held_back.len)),
+                     CLIENT_LEG_RTP);
+    send_rtp(&w, 1);
+    const struct net_addr own = sim_client_address(w.client);
+    assert_true(net_addr_equal(&outbox_datagram_at(w.outbox, 0)->path.client, &own));
+    close_world(&w);
+}
+
 static void the_newest_packet_from_elsewhere_moves_the_path(void **state)
 {
     (void)state;
@@ -624,6 +646,7 @@ int main(void)
         cmocka_unit_test(genuine_dtls_counts_only_from_where_a_check_came),
         cmocka_unit_test(a_replay_from_elsewhere_is_refused_and_moves_nothing),
         cmocka_unit_test(a_packet_with_any_bit_turned_is_refused_and_the_genuine_one_still_counts),
+        cmocka_unit_test(a_packet_that_was_held_back_is_heard_and_moves_nothing),
         cmocka_unit_test(the_newest_packet_from_elsewhere_moves_the_path),
         cmocka_unit_test(a_silent_leg_announces_itself_each_half_second),
         cmocka_unit_test(a_refused_check_leaves_no_timer_behind_that_stands_still),
