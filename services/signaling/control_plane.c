@@ -15,6 +15,7 @@
 #define WHO_CAP (LOG_ESCAPED_CAP + 100)
 
 struct control_plane {
+    struct control_plane *next_left;
     struct http_server *loop;
     struct control_plane_counts counts;
     struct control_decoder *decoder;
@@ -91,8 +92,12 @@ static bool may_be_closed(const struct control_plane *p, size_t slot)
     return p->client[slot] == NULL || session_client_is_idle(p->client[slot]);
 }
 
+/* Planes with a client that could not be closed: they stay reachable until the process ends. */
+static struct control_plane *planes_left;
+
 void control_plane_destroy(struct control_plane *p)
 {
+    bool is_left = false;
     if (p == NULL) {
         return;
     }
@@ -100,13 +105,19 @@ void control_plane_destroy(struct control_plane *p)
         if (may_be_closed(p, slot)) {
             close_client(p, slot);
         } else {
-            http_server_unwatch(p->watch[slot]); /* the rest ends with the process */
+            http_server_unwatch(p->watch[slot]);
+            is_left = true;
         }
     }
     http_server_unwatch(p->announcements_watch);
     message_port_close(p->announcements);
     fleet_destroy(p->fleet);
     control_decoder_destroy(p->decoder);
+    if (is_left) {
+        p->next_left = planes_left;
+        planes_left = p;
+        return;
+    }
     free(p);
 }
 
