@@ -1,0 +1,99 @@
+/* voice_uplink_fuzz.c - RTP and RTCP of an authentic client that means no good, and time
+ *
+ * Input: a byte (bit 0: 24 kHz), then steps: kind (1 byte: RTP, RTCP, or time), milliseconds that
+ * pass before it (1), length (2), bytes. What comes out are frames whose fields fit together, in
+ * the order of a clock that never runs backwards within one numbering; and reports that fit.
+ */
+#include "services/transceiver/core/session/voice_rtcp.h"
+#include "services/transceiver/core/session/voice_uplink.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define BEGIN_US (100 * US_PER_S)
+
+struct world {
+    uint64_t now_us;
+    uint8_t rate_khz;
+    struct random_generator random;
+    struct outbox *outbox;
+    struct voice_uplink *uplink;
+    struct rtp_sender *sender;
+    struct voice_rtcp rtcp;
+};
+
+static void check_frames(struct world *w)
+{
+    size_t cursor = 0;
+    uint32_t id = 0;
+    struct backend_frame frame;
+    while (outbox_next_frame(w->outbox, &cursor, &id, &frame)) {
+        assert(frame.type == BACKEND_AUDIO_IN);
+        assert(frame.rate_khz == w->rate_khz);
+        const size_t samples_max = (size_t)frame.duration_2500us * w->rate_khz * 5 / 2;
+        if ((frame.flags & BACKEND_AUDIO_SILENCE) != 0) {
+            assert(frame.payload.len == 0 && frame.duration_2500us > 0);
+        } else {
+            assert(frame.payload.len > 0 && frame.payload.len <= 2 * samples_max);
+        }
+    }
+    assert(outbox_dropped(w->outbox) == 0);
+    outbox_clear(w->outbox);
+}
+
+static void tick(struct world *w)
+{
+    uint8_t report[VOICE_RTCP_BYTES_MAX];
+    voice_uplink_tick(w->uplink, w->now_us);
+    assert(voice_uplink_next_timeout(w->uplink) > w->now_us);
+    assert(voice_rtcp_poll_report(&w->rtcp, report, w->now_us) <= sizeof(report));
+    assert(voice_rtcp_next_timeout(&w->rtcp) > w->now_us);
+    check_frames(w);
+}
+
+static void step(struct world *w, struct byte_reader *script)
+{
+    struct rtp_packet packet;
+    const uint8_t kind = byte_reader_u8(script);
+    w->now_us += byte_reader_u8(script) * US_PER_MS;
+    const size_t len = byte_reader_u16(script);
+    const size_t left = byte_reader_left(script);
+    const struct bytes_view bytes = byte_reader_bytes(script, len < left ? len : left);
+    if (kind % 3 == 0 && rtp_packet_parse(bytes, &packet) == RTP_PACKET_OK) {
+        voice_rtcp_note_received(&w->rtcp, w->now_us);
+        (void)voice_uplink_input(w->uplink, &packet, w->now_us);
+    } else if (kind % 3 == 1) {
+        voice_rtcp_input(&w->rtcp, bytes, w->now_us);
+    } else if (kind % 3 == 2) {
+        w->now_us += len * US_PER_MS;
+    }
+    check_frames(w);
+    tick(w);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct byte_reader script;
+    byte_reader_init(&script, bytes_view_of(data, size));
+    struct world w = {.now_us = BEGIN_US,
+                      .rate_khz = (byte_reader_u8(&script) & 1) != 0 ? 24 : 16,
+                      .outbox = outbox_create(1, 4u << 20)};
+    random_generator_init(&w.random, 1);
+    w.uplink = voice_uplink_create(&(struct voice_uplink_config){
+        .session_id = 1, .opus_payload_type = 111, .start_us = BEGIN_US, .outbox = w.outbox});
+    w.sender = rtp_sender_create(&(struct rtp_sender_config){.random = random_seeded(&w.random)});
+    const bool good =
+        voice_uplink_accept(w.uplink, (struct backend_format){BACKEND_CODEC_PCM16, w.rate_khz});
+    assert(good);
+    (void)good;
+    voice_rtcp_init(&w.rtcp, voice_uplink_receiver(w.uplink), w.sender, 1);
+    while (byte_reader_left(&script) > 0) {
+        step(&w, &script);
+    }
+    voice_uplink_destroy(w.uplink);
+    rtp_sender_destroy(w.sender);
+    outbox_destroy(w.outbox);
+    return 0;
+}
