@@ -103,8 +103,9 @@ static bool serve(struct world *w, int fd, int timeout_ms)
     struct pollfd wait[CONTROL_PORT_FDS + 1] = {
         {.fd = fds[0], .events = POLLIN}, {.fd = fds[1], .events = POLLIN}, {fd, POLLIN, 0}};
     (void)poll(wait, COUNT_OF(wait), timeout_ms);
-    control_port_service(w->port, now_us(w));
-    assert_true(control_port_next_timeout(w->port) > now_us(w));
+    const uint64_t served_us = now_us(w);
+    control_port_service(w->port, served_us);
+    assert_true(control_port_next_timeout(w->port) > served_us);
     return wait[CONTROL_PORT_FDS].revents != 0;
 }
 
