@@ -86,6 +86,8 @@ static void each_bound_is_held_and_each_wrong_value_named(void **state)
         {WHOLE "cluster_id: 65535\n", NULL},
         {WHOLE "cluster_id: 65536\n", "cluster_id"},
         {WHOLE "address: auto\n", NULL},
+        {WHOLE "address: 0.0.0.0\n", "address: relays can not send to 0.0.0.0"},
+        {WHOLE "address: \"::\"\n", "address: relays can not send to ::"},
         {WHOLE "address: 2001:db8::1\n", NULL},
         {WHOLE "address: some.host\n", "address"},
         {WHOLE "address: 127.0.0.1:4000\n", "address"},

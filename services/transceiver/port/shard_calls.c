@@ -17,7 +17,11 @@ static void init_histogram(struct metric_histogram *h)
 
 bool shard_calls_init(struct shard_calls *calls, const struct shard_calls_config *config)
 {
-    *calls = (struct shard_calls){0};
+    *calls = (struct shard_calls){
+        .created_limit.lines_per_s = LOG_EVENTS_PER_S,
+        .connected_limit.lines_per_s = LOG_EVENTS_PER_S,
+        .ended_limit.lines_per_s = LOG_EVENTS_PER_S,
+    };
     calls->outbox = outbox_create(OUTBOX_DATAGRAMS, OUTBOX_FRAME_BYTES);
     calls->registry = session_registry_create(config->shard, call_setup_capacity(config->config));
     calls->setup = (struct call_setup){
@@ -61,19 +65,39 @@ static uint64_t passed_ms(uint64_t from_us, uint64_t to_us)
     return time_since(from_us, to_us) / US_PER_MS;
 }
 
-static void note_connected(struct shard_calls *calls, const struct session *s)
+static void note_connected(struct shard_calls *calls, const struct session *s, uint64_t now_us)
 {
     const struct session_timeline *t = session_timeline(s);
     calls->setup.pending_count--;
     metric_observe(&calls->counters.setup_ice, t->first_check_us - t->created_us);
     metric_observe(&calls->counters.setup_dtls, t->connected_us - t->created_us);
-    log_info("session.connected call=%s ice_ms=%llu dtls_ms=%llu", session_call_id(s),
-             (unsigned long long)passed_ms(t->created_us, t->first_check_us),
-             (unsigned long long)passed_ms(t->created_us, t->connected_us));
+    if (log_limit_pass(&calls->connected_limit, now_us)) {
+        log_info("session.connected call=%s ice_ms=%llu dtls_ms=%llu held_back=%llu",
+                 session_call_id(s),
+                 (unsigned long long)passed_ms(t->created_us, t->first_check_us),
+                 (unsigned long long)passed_ms(t->created_us, t->connected_us),
+                 (unsigned long long)calls->connected_limit.held_back);
+    }
+}
+
+static void log_ended(struct shard_calls *calls, const struct session *s,
+                      enum session_end_reason reason)
+{
+    const struct session_stats stats = session_stats(s);
+    const struct session_timeline *t = session_timeline(s);
+    log_info("session.ended call=%s reason=%s life_ms=%llu frames_in=%llu concealed=%llu "
+             "packets_out=%llu skipped=%llu rtt_ms=%llu held_back=%llu",
+             session_call_id(s), session_end_reason_name(reason),
+             (unsigned long long)passed_ms(t->created_us, t->ended_us),
+             (unsigned long long)stats.uplink.frames, (unsigned long long)stats.uplink.concealed,
+             (unsigned long long)stats.downlink.packets,
+             (unsigned long long)stats.downlink.skipped_slots,
+             (unsigned long long)(stats.sender.rtt_us / US_PER_MS),
+             (unsigned long long)calls->ended_limit.held_back);
 }
 
 static void note_ended(struct shard_calls *calls, const struct session *s,
-                       enum session_end_reason reason)
+                       enum session_end_reason reason, uint64_t now_us)
 {
     const struct session_stats stats = session_stats(s);
     const struct session_timeline *t = session_timeline(s);
@@ -92,14 +116,9 @@ static void note_ended(struct shard_calls *calls, const struct session *s,
     }
     metric_add(&c->packets_sent, stats.downlink.packets);
     metric_add(&c->slots_skipped, stats.downlink.skipped_slots);
-    log_info("session.ended call=%s reason=%s life_ms=%llu frames_in=%llu concealed=%llu "
-             "packets_out=%llu skipped=%llu rtt_ms=%llu",
-             session_call_id(s), session_end_reason_name(reason),
-             (unsigned long long)passed_ms(t->created_us, t->ended_us),
-             (unsigned long long)stats.uplink.frames, (unsigned long long)stats.uplink.concealed,
-             (unsigned long long)stats.downlink.packets,
-             (unsigned long long)stats.downlink.skipped_slots,
-             (unsigned long long)(stats.sender.rtt_us / US_PER_MS));
+    if (log_limit_pass(&calls->ended_limit, now_us)) {
+        log_ended(calls, s, reason);
+    }
 }
 
 void shard_calls_settle(struct shard_calls *calls, struct session *s, uint64_t now_us)
@@ -107,9 +126,9 @@ void shard_calls_settle(struct shard_calls *calls, struct session *s, uint64_t n
     struct session_event event;
     while (session_poll_event(s, &event)) {
         if (event.kind == SESSION_EVENT_CONNECTED) {
-            note_connected(calls, s);
+            note_connected(calls, s, now_us);
         } else {
-            note_ended(calls, s, event.reason);
+            note_ended(calls, s, event.reason, now_us);
         }
     }
     if (session_is_over(s)) {
@@ -146,7 +165,10 @@ static void create_call(struct shard_calls *calls, const struct control_create_s
     }
     calls->setup.pending_count++;
     metric_add(&calls->counters.sessions_created, 1);
-    log_info("session.created call=%s", request->call_id);
+    if (log_limit_pass(&calls->created_limit, now_us)) {
+        log_info("session.created call=%s held_back=%llu", request->call_id,
+                 (unsigned long long)calls->created_limit.held_back);
+    }
     shard_calls_settle(calls, session_registry_find(calls->registry, id), now_us);
 }
 

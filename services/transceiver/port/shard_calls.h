@@ -9,6 +9,7 @@
 #ifndef EARSHOT_SHARD_CALLS_H
 #define EARSHOT_SHARD_CALLS_H
 
+#include "common/runtime/log.h"
 #include "common/runtime/metrics.h"
 #include "services/transceiver/port/call_setup.h"
 
@@ -44,7 +45,10 @@ struct shard_calls {
     struct session_registry *registry;
     struct outbox *outbox;
     struct shard_counters counters;
-    bool is_draining; /* no new calls */
+    bool is_draining;               /* no new calls */
+    struct log_limit created_limit; /* who makes calls by the thousand fills no log */
+    struct log_limit connected_limit;
+    struct log_limit ended_limit;
 };
 
 MUST_USE bool shard_calls_init(struct shard_calls *calls, const struct shard_calls_config *config);

@@ -15,6 +15,8 @@ static void read_addresses(struct yaml_reader *r, struct transceiver_config *c)
     c->is_address_auto = strcmp(text, "auto") == 0;
     if (!c->is_address_auto && !net_addr_parse_ip(text, 0, &c->address)) {
         yaml_reader_fail(r, "address", "\"%s\" is neither auto nor an IP address", text);
+    } else if (!c->is_address_auto && net_addr_is_unspecified(&c->address)) {
+        yaml_reader_fail(r, "address", "relays can not send to %s: name this host's address", text);
     }
     c->media_port = (uint16_t)yaml_reader_u64(r, "media_port", 1, 65535, 4000);
     c->control_port = (uint16_t)yaml_reader_u64(r, "control_port", 1, 65535, 7001);

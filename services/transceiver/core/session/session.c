@@ -294,7 +294,11 @@ static void take_client_events(struct session *s, uint64_t now_us)
             session_end(s, SESSION_END_CLIENT_CLOSED, now_us);
             break;
         case CLIENT_LEG_LOST:
-            session_end(s, SESSION_END_CLIENT_LOST, now_us);
+            /* Who never came was not lost: an operator looks elsewhere for the cause. */
+            session_end(s,
+                        s->timeline.first_check_us == 0 ? SESSION_END_SETUP_TIMEOUT
+                                                        : SESSION_END_CLIENT_LOST,
+                        now_us);
             break;
         }
     }
