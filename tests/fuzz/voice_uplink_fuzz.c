@@ -84,8 +84,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     w.uplink = voice_uplink_create(&(struct voice_uplink_config){
         .session_id = 1, .opus_payload_type = 111, .start_us = BEGIN_US, .outbox = w.outbox});
     w.sender = rtp_sender_create(&(struct rtp_sender_config){.random = random_seeded(&w.random)});
-    const bool good =
-        voice_uplink_accept(w.uplink, (struct backend_format){BACKEND_CODEC_PCM16, w.rate_khz});
+    const bool good = voice_uplink_attach(
+        w.uplink, (struct backend_format){BACKEND_CODEC_PCM16, w.rate_khz}, 0, BEGIN_US);
     assert(good);
     (void)good;
     voice_rtcp_init(&w.rtcp, voice_uplink_receiver(w.uplink), w.sender, 1);

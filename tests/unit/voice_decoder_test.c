@@ -71,6 +71,10 @@ static void a_packet_gives_its_duration_at_every_rate(void **state)
         assert_int_equal(samples, rate_hz[i] / 50);
         assert_int_equal(voice_decoder_conceal(d, 1200, pcm, &samples, NOW_US), VOICE_DECODER_OK);
         assert_int_equal(samples, rate_hz[i] / 40);
+        assert_int_equal(
+            voice_decoder_decode_fec(d, bytes_view_of(packet, len), 1920, pcm, &samples, NOW_US),
+            VOICE_DECODER_OK);
+        assert_int_equal(samples, rate_hz[i] / 25);
         voice_decoder_destroy(d);
     }
 }
@@ -92,6 +96,10 @@ static void a_payload_that_is_not_opus_gives_no_samples_and_does_no_harm(void **
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         size_t samples = 99;
         assert_int_equal(voice_decoder_decode(d, bad[i], pcm, &samples, NOW_US),
+                         VOICE_DECODER_MALFORMED);
+        assert_int_equal(samples, 0);
+        samples = 99;
+        assert_int_equal(voice_decoder_decode_fec(d, bad[i], 960, pcm, &samples, NOW_US),
                          VOICE_DECODER_MALFORMED);
         assert_int_equal(samples, 0);
         assert_int_equal(voice_decoder_decode(d, bytes_view_of(packet, len), pcm, &samples, NOW_US),

@@ -44,8 +44,8 @@ static void open_world(struct world *w, uint8_t rate_khz)
     w->uplink = voice_uplink_create(&(struct voice_uplink_config){
         .session_id = ID, .opus_payload_type = OPUS, .start_us = START_US, .outbox = w->outbox});
     if (rate_khz != 0) {
-        assert_true(
-            voice_uplink_accept(w->uplink, (struct backend_format){BACKEND_CODEC_PCM16, rate_khz}));
+        assert_true(voice_uplink_attach(
+            w->uplink, (struct backend_format){BACKEND_CODEC_PCM16, rate_khz}, 0, START_US));
     }
 }
 
@@ -104,7 +104,7 @@ static void only_pcm16_at_16_and_24_khz_is_spoken(void **state)
     for (size_t i = 0; i < COUNT_OF(c); i++) {
         struct world w;
         open_world(&w, 0);
-        assert_int_equal(voice_uplink_accept(w.uplink, c[i].format), c[i].good);
+        assert_int_equal(voice_uplink_attach(w.uplink, c[i].format, 0, START_US), c[i].good);
         close_world(&w);
     }
 }
@@ -153,7 +153,8 @@ static void before_accept_packets_are_counted_and_dropped_and_the_clock_runs(voi
         assert_true(voice_uplink_next_timeout(w.uplink) == TIME_NEVER);
         voice_uplink_tick(w.uplink, time_of(slot));
     }
-    assert_true(voice_uplink_accept(w.uplink, (struct backend_format){BACKEND_CODEC_PCM16, 16}));
+    assert_true(voice_uplink_attach(w.uplink, (struct backend_format){BACKEND_CODEC_PCM16, 16}, 0,
+                                    time_of(10)));
     assert_int_equal(speak(&w, 10), VOICE_UPLINK_TAKEN);
     assert_int_equal(expect(&w, 10, 0).time_us, time_of(10) - START_US);
     assert_int_equal(voice_uplink_stats(w.uplink)->packets[VOICE_UPLINK_NOT_ACCEPTED], 10);

@@ -65,43 +65,69 @@ static bool spend(struct voice_decoder *d, uint32_t duration, uint64_t now_us)
     return true;
 }
 
-/* payload.data NULL asks for concealment. */
-static enum voice_decoder_result decode(struct voice_decoder *d, struct bytes_view payload,
-                                        uint32_t duration, int16_t *pcm, size_t *out_samples,
-                                        uint64_t now_us)
+/* The room that libopus is given: as much as is asked of it, and no more. */
+static int samples_in(const struct voice_decoder *d, uint32_t duration)
 {
-    *out_samples = 0;
-    if (!spend(d, duration, now_us)) {
-        return VOICE_DECODER_OVER_BUDGET;
-    }
-    const int samples_max = (int)(duration * (uint64_t)d->rate_hz / CLOCK_HZ);
-    const int samples =
-        opus_decode(d->opus, payload.data, (opus_int32)payload.len, pcm, samples_max, 0);
-    if (samples <= 0) {
-        return VOICE_DECODER_MALFORMED;
-    }
-    *out_samples = (size_t)samples;
-    return VOICE_DECODER_OK;
+    return (int)(duration * (uint64_t)d->rate_hz / CLOCK_HZ);
+}
+
+static enum voice_decoder_result give(int opus_result, size_t *out_samples)
+{
+    *out_samples = opus_result > 0 ? (size_t)opus_result : 0;
+    return opus_result > 0 ? VOICE_DECODER_OK : VOICE_DECODER_MALFORMED;
 }
 
 enum voice_decoder_result voice_decoder_decode(struct voice_decoder *d, struct bytes_view payload,
                                                int16_t pcm[VOICE_DECODER_SAMPLES_MAX],
                                                size_t *out_samples, uint64_t now_us)
 {
+    *out_samples = 0;
     const uint32_t duration = voice_packet_duration(payload);
     if (duration == 0) {
-        *out_samples = 0;
         return VOICE_DECODER_MALFORMED;
     }
-    return decode(d, payload, duration, pcm, out_samples, now_us);
+    if (!spend(d, duration, now_us)) {
+        return VOICE_DECODER_OVER_BUDGET;
+    }
+    return give(opus_decode(d->opus, payload.data, (opus_int32)payload.len, pcm,
+                            samples_in(d, duration), 0),
+                out_samples);
+}
+
+static void assert_missing(uint32_t duration)
+{
+    assert(duration > 0);
+    assert(duration <= VOICE_PACKET_DURATION_MAX);
+    assert(duration % UNITS_2500_US == 0);
+    (void)duration;
+}
+
+enum voice_decoder_result voice_decoder_decode_fec(struct voice_decoder *d, struct bytes_view next,
+                                                   uint32_t duration,
+                                                   int16_t pcm[VOICE_DECODER_SAMPLES_MAX],
+                                                   size_t *out_samples, uint64_t now_us)
+{
+    assert_missing(duration);
+    *out_samples = 0;
+    if (voice_packet_duration(next) == 0) {
+        return VOICE_DECODER_MALFORMED;
+    }
+    if (!spend(d, duration, now_us)) {
+        return VOICE_DECODER_OVER_BUDGET;
+    }
+    return give(
+        opus_decode(d->opus, next.data, (opus_int32)next.len, pcm, samples_in(d, duration), 1),
+        out_samples);
 }
 
 enum voice_decoder_result voice_decoder_conceal(struct voice_decoder *d, uint32_t duration,
                                                 int16_t pcm[VOICE_DECODER_SAMPLES_MAX],
                                                 size_t *out_samples, uint64_t now_us)
 {
-    assert(duration > 0);
-    assert(duration <= VOICE_PACKET_DURATION_MAX);
-    assert(duration % UNITS_2500_US == 0);
-    return decode(d, (struct bytes_view){0}, duration, pcm, out_samples, now_us);
+    assert_missing(duration);
+    *out_samples = 0;
+    if (!spend(d, duration, now_us)) {
+        return VOICE_DECODER_OVER_BUDGET;
+    }
+    return give(opus_decode(d->opus, NULL, 0, pcm, samples_in(d, duration), 0), out_samples);
 }

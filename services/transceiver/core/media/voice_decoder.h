@@ -36,6 +36,13 @@ void voice_decoder_reset(struct voice_decoder *d);
 enum voice_decoder_result voice_decoder_decode(struct voice_decoder *d, struct bytes_view payload,
                                                int16_t pcm[VOICE_DECODER_SAMPLES_MAX],
                                                size_t *out_samples, uint64_t now_us);
+/* What was lost before the packet `next`, out of the copy that `next` carries of it; `duration` as
+ * for voice_decoder_conceal. Comes before voice_decoder_decode(next). Without such a copy it is
+ * concealment. */
+enum voice_decoder_result voice_decoder_decode_fec(struct voice_decoder *d, struct bytes_view next,
+                                                   uint32_t duration,
+                                                   int16_t pcm[VOICE_DECODER_SAMPLES_MAX],
+                                                   size_t *out_samples, uint64_t now_us);
 /* What a listener would expect in place of a lost packet. duration: in timestamp units, a multiple
  * of 120 (2.5 ms) up to VOICE_PACKET_DURATION_MAX. */
 enum voice_decoder_result voice_decoder_conceal(struct voice_decoder *d, uint32_t duration,

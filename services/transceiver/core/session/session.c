@@ -334,7 +334,7 @@ enum client_leg_result session_input_datagram(struct session *s, struct bytes_sp
 
 static void accept_backend(struct session *s, uint64_t now_us)
 {
-    if (!voice_uplink_accept(s->uplink, s->backend.accept.in) ||
+    if (!voice_uplink_attach(s->uplink, s->backend.accept.in, 0, now_us) ||
         !voice_downlink_accept(s->downlink, &s->backend.accept)) {
         session_end(s, SESSION_END_BACKEND_UNAVAILABLE, now_us);
     }

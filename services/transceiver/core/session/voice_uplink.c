@@ -3,6 +3,7 @@
 
 #include "services/transceiver/core/media/reorder_buffer.h"
 #include "services/transceiver/core/media/voice_decoder.h"
+#include "services/transceiver/core/rtp/rtp_clock.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ struct voice_uplink {
     struct reorder_buffer *reorder;
     struct voice_decoder *decoder; /* NULL until the backend accepted */
     bool has_hole;                 /* something is missing before the next frame */
+    uint64_t sent_until_us;        /* session time */
     struct voice_uplink_stats stats;
     int16_t pcm[VOICE_DECODER_SAMPLES_MAX];
     uint8_t payload[2 * VOICE_DECODER_SAMPLES_MAX];
@@ -63,8 +65,11 @@ void voice_uplink_destroy(struct voice_uplink *u)
     free(u);
 }
 
-bool voice_uplink_accept(struct voice_uplink *u, struct backend_format in)
+bool voice_uplink_attach(struct voice_uplink *u, struct backend_format in, uint64_t from_us,
+                         uint64_t now_us)
 {
+    (void)from_us; /* nothing is held */
+    (void)now_us;
     assert(u->decoder == NULL);
     if (in.codec != BACKEND_CODEC_PCM16 || (in.rate_khz != 16 && in.rate_khz != 24)) {
         return false;
@@ -72,6 +77,17 @@ bool voice_uplink_accept(struct voice_uplink *u, struct backend_format in)
     u->format = in;
     u->decoder = voice_decoder_create(in.rate_khz * 1000u);
     return u->decoder != NULL;
+}
+
+void voice_uplink_detach(struct voice_uplink *u)
+{
+    voice_decoder_destroy(u->decoder);
+    u->decoder = NULL;
+}
+
+uint64_t voice_uplink_history_from_us(const struct voice_uplink *u)
+{
+    return u->sent_until_us;
 }
 
 static void put_little_endian(uint8_t *out, const int16_t *pcm, size_t samples)
@@ -102,6 +118,7 @@ static void emit(struct voice_uplink *u, const struct reorder_slot *slot, uint16
         .payload = bytes_view_of(u->payload, 2 * samples),
     };
     outbox_add_frame(u->config.outbox, u->config.session_id, &frame);
+    u->sent_until_us = frame.time_us + rtp_clock_to_us(slot->duration);
     u->stats.frames += samples > 0;
     u->has_hole = false;
 }

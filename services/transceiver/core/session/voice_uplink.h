@@ -4,9 +4,9 @@
  * Takes:   RTP packets that SRTP let through, and time.
  * Gives:   AUDIO_IN frames in the outbox, in order, the moment each can be given; where audio is
  *          missing a frame says so (concealed, silence, discontinuity). Never a playout delay.
- * Owns:    numbering, reorder buffer, decoder; no heap after accept.
+ * Owns:    numbering, reorder buffer, decoder; no heap after attach.
  * Units:   time_us of a frame is the session clock: microseconds since the session began.
- * Until:   voice_uplink_accept the rate is not known: packets are counted and dropped.
+ * Until:   voice_uplink_attach the rate is not known: packets are counted and dropped.
  * Fails:   a packet that is not decoded leaves a hole: the next frame says discontinuity.
  * Source:  docs/architecture.md, "Follow one packet".
  * Not here: SRTP (session.c), reports to the peer (voice_rtcp.h).
@@ -52,8 +52,14 @@ struct voice_uplink;
 struct voice_uplink *voice_uplink_create(const struct voice_uplink_config *config);
 void voice_uplink_destroy(struct voice_uplink *u);
 
-/* False: a format that is not PCM16 at 16 or 24 kHz, or no memory. */
-MUST_USE bool voice_uplink_accept(struct voice_uplink *u, struct backend_format in);
+/* A backend listens from here on, and from the session time from_us on: what is held since then is
+ * sent first. False: a format that is not PCM16 at 16 or 24 kHz, or no memory. */
+MUST_USE bool voice_uplink_attach(struct voice_uplink *u, struct backend_format in,
+                                  uint64_t from_us, uint64_t now_us);
+/* The backend is away: nothing is sent until the next attach. */
+void voice_uplink_detach(struct voice_uplink *u);
+/* The session time of the oldest audio that an attach can still send. */
+uint64_t voice_uplink_history_from_us(const struct voice_uplink *u);
 
 enum voice_uplink_result voice_uplink_input(struct voice_uplink *u, const struct rtp_packet *packet,
                                             uint64_t now_us);
