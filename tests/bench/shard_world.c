@@ -282,7 +282,7 @@ uint64_t shard_world_packets(const struct shard_world *w)
     for (size_t i = 0; i < w->call_count; i++) {
         const struct session_stats stats =
             session_stats(session_registry_find(w->calls.registry, w->session_id[i]));
-        packets += stats.uplink.frames - stats.uplink.concealed + stats.downlink.packets;
+        packets += stats.uplink.frames - stats.uplink.concealed + stats.voice.packets;
     }
     return packets;
 }

@@ -114,9 +114,9 @@ static void speaking_over_the_agent_silences_it_within_the_ramp(void **state)
     assert_int_equal(flushed->at_us, flush->at_us); /* in the same turn */
     assert_int_equal(index_of(f, flushed), index_of(f, flush) + 1);
     assert_int_equal(index_of(f, done), index_of(f, flushed) + 1);
-    const uint64_t speech_before = session_stats(sim_fleet_session(f)).downlink.speech_packets;
+    const uint64_t speech_before = session_stats(sim_fleet_session(f)).voice.speech_packets;
     run_for(f, 500000);
-    const uint64_t speech_after = session_stats(sim_fleet_session(f)).downlink.speech_packets;
+    const uint64_t speech_after = session_stats(sim_fleet_session(f)).voice.speech_packets;
     assert_in_range(speech_after - speech_before, 1, 2);
     const uint64_t last_sound_us = sim_client_heard(client)->latest_sound_us;
     /* The next slot is the ramp; its end sounds in the packet behind it. */

@@ -66,11 +66,11 @@ static void ten_minutes_are_thirty_thousand_packets(void **state)
     config.tone_hz = 1000;
     struct sim_fleet *f = sim_fleet_create(&config);
     run_for(f, SECOND);
-    const uint64_t before = session_stats(sim_fleet_session(f)).downlink.packets;
+    const uint64_t before = session_stats(sim_fleet_session(f)).voice.packets;
     run_for(f, 600 * SECOND);
     const struct session_stats stats = session_stats(sim_fleet_session(f));
-    assert_int_equal(stats.downlink.packets - before, 30000);
-    assert_int_equal(stats.downlink.skipped_slots, 0);
+    assert_int_equal(stats.voice.packets - before, 30000);
+    assert_int_equal(stats.voice.skipped_slots, 0);
     assert_int_equal(stats.uplink.concealed, 0);
     assert_true(sim_client_tone_share(sim_fleet_client(f), 1000) > 0.95);
     sim_fleet_destroy(f);

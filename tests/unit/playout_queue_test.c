@@ -102,15 +102,15 @@ static void an_utterance_is_spoken_to_the_sample_and_fades_out(void **state)
     expect_level(0, FRAME, 1000);
     (void)expect_event(q, PLAYOUT_EVENT_STARTED, 1);
     expect_no_event(q);
-    expect_slot(q, PLAYOUT_SLOT_NEXT, 0);
+    expect_slot(q, PLAYOUT_SLOT_SPEECH, 0);
     expect_level(0, FRAME, 2000);
-    expect_slot(q, PLAYOUT_SLOT_NEXT, 0);
+    expect_slot(q, PLAYOUT_SLOT_SPEECH, 0);
     expect_level(0, 100, 2000);
     expect_fade(100, 2000);
     const struct playout_event done = expect_event(q, PLAYOUT_EVENT_DONE, 1);
     assert_int_equal(done.reason, PLAYOUT_DONE_PLAYED);
     assert_int_equal(done.sent_us, (2 * FRAME + 100) * US_PER_S / RATE_HZ);
-    expect_slot(q, PLAYOUT_SLOT_NEXT, 0); /* what the encoder still holds */
+    expect_slot(q, PLAYOUT_SLOT_TAIL, 0); /* what the encoder still holds */
     expect_level(0, FRAME, 0);
     expect_slot(q, PLAYOUT_SLOT_SILENCE, 0);
     expect_no_event(q);
@@ -121,10 +121,10 @@ static void a_fade_goes_on_in_the_frame_after(void **state)
     struct playout_queue *q = *state;
     (void)put(q, 1, -8000, 2 * FRAME - 20, true);
     expect_slot(q, PLAYOUT_SLOT_FIRST, 0);
-    expect_slot(q, PLAYOUT_SLOT_NEXT, 0);
+    expect_slot(q, PLAYOUT_SLOT_SPEECH, 0);
     expect_level(0, FRAME - 20, -8000);
     assert_int_equal(frame[FRAME - 1], -8000 * (FADE - 20) / FADE);
-    expect_slot(q, PLAYOUT_SLOT_NEXT, 0);
+    expect_slot(q, PLAYOUT_SLOT_TAIL, 0);
     assert_int_equal(frame[0], -8000 * (FADE - 21) / FADE);
     assert_int_equal(frame[FADE - 21], 0);
     expect_level(FADE - 20, FRAME, 0);
@@ -161,14 +161,14 @@ static void utterances_that_touch_share_a_frame_and_the_encoder(void **state)
     (void)put(q, 3, 300, FRAME, true);
     expect_slot(q, PLAYOUT_SLOT_FIRST, 0);
     expect_level(0, FRAME, 100);
-    expect_slot(q, PLAYOUT_SLOT_NEXT, 0);
+    expect_slot(q, PLAYOUT_SLOT_SPEECH, 0);
     expect_level(0, 20, 100);
     expect_level(20, FRAME, 200);
     (void)expect_event(q, PLAYOUT_EVENT_STARTED, 1);
     assert_int_equal(expect_event(q, PLAYOUT_EVENT_DONE, 1).reason, PLAYOUT_DONE_PLAYED);
     (void)expect_event(q, PLAYOUT_EVENT_STARTED, 2);
     expect_no_event(q);
-    expect_slot(q, PLAYOUT_SLOT_NEXT, 0);
+    expect_slot(q, PLAYOUT_SLOT_SPEECH, 0);
     expect_level(0, 20, 200);
     expect_level(20, FRAME, 300);
     (void)expect_event(q, PLAYOUT_EVENT_DONE, 2);
@@ -217,14 +217,14 @@ static void an_underrun_fades_out_and_goes_on_with_20_ms(void **state)
     struct playout_queue *q = *state;
     (void)put(q, 1, 5000, 2 * FRAME + 100, false);
     expect_slot(q, PLAYOUT_SLOT_FIRST, 0);
-    expect_slot(q, PLAYOUT_SLOT_NEXT, 0);
-    expect_slot(q, PLAYOUT_SLOT_NEXT, 0);
+    expect_slot(q, PLAYOUT_SLOT_SPEECH, 0);
+    expect_slot(q, PLAYOUT_SLOT_SPEECH, 0);
     expect_level(0, 100, 5000);
     expect_fade(100, 5000);
     (void)expect_event(q, PLAYOUT_EVENT_STARTED, 1);
     const struct playout_event dry = expect_event(q, PLAYOUT_EVENT_UNDERRUN, 1);
     assert_int_equal(dry.sent_us, (2 * FRAME + 100) * US_PER_S / RATE_HZ);
-    expect_slot(q, PLAYOUT_SLOT_NEXT, 0);
+    expect_slot(q, PLAYOUT_SLOT_TAIL, 0);
     expect_slot(q, PLAYOUT_SLOT_SILENCE, 0);
     (void)put(q, 1, 5000, FRAME - 1, false);
     expect_slot(q, PLAYOUT_SLOT_SILENCE, 0);
@@ -239,10 +239,10 @@ static void an_underrun_at_the_edge_of_a_frame_is_told_in_the_next_slot(void **s
     struct playout_queue *q = *state;
     (void)put(q, 1, 5000, 2 * FRAME, false);
     expect_slot(q, PLAYOUT_SLOT_FIRST, 0);
-    expect_slot(q, PLAYOUT_SLOT_NEXT, 0);
+    expect_slot(q, PLAYOUT_SLOT_SPEECH, 0);
     (void)expect_event(q, PLAYOUT_EVENT_STARTED, 1);
     expect_no_event(q);
-    expect_slot(q, PLAYOUT_SLOT_NEXT, 0);
+    expect_slot(q, PLAYOUT_SLOT_TAIL, 0);
     expect_fade(0, 5000);
     (void)expect_event(q, PLAYOUT_EVENT_UNDERRUN, 1);
     expect_slot(q, PLAYOUT_SLOT_SILENCE, 0);
@@ -256,9 +256,9 @@ static void speech_that_resumes_in_the_tail_keeps_the_encoder(void **state)
     struct playout_queue *q = *state;
     (void)put(q, 1, 5000, FRAME, true);
     expect_slot(q, PLAYOUT_SLOT_FIRST, 0);
-    expect_slot(q, PLAYOUT_SLOT_NEXT, 0);
+    expect_slot(q, PLAYOUT_SLOT_TAIL, 0);
     (void)put(q, 2, 6000, FRAME, true);
-    expect_slot(q, PLAYOUT_SLOT_NEXT, 0); /* no silence packet lies between */
+    expect_slot(q, PLAYOUT_SLOT_SPEECH, 0); /* no silence packet lies between */
     expect_level(0, FRAME, 6000);
 }
 
@@ -290,10 +290,10 @@ static void an_utterance_behind_another_does_not_starve(void **state)
     (void)put(q, 2, 6000, 10, false);
     for (int i = 0; i < 45; i++) {
         now_us += 100 * US_PER_MS; /* slots late by far: 4.5 s in all */
-        expect_slot(q, i == 0 ? PLAYOUT_SLOT_FIRST : PLAYOUT_SLOT_NEXT, now_us);
+        expect_slot(q, i == 0 ? PLAYOUT_SLOT_FIRST : PLAYOUT_SLOT_SPEECH, now_us);
     }
     (void)put(q, 2, 6000, FRAME, true);
-    expect_slot(q, PLAYOUT_SLOT_NEXT, now_us + FRAME_US);
+    expect_slot(q, PLAYOUT_SLOT_SPEECH, now_us + FRAME_US);
     expect_level(0, FRAME, 6000);
 }
 
@@ -312,7 +312,7 @@ static void a_flush_cuts_the_queue_and_leaves_only_the_fade(void **state)
     assert_int_equal(expect_event(q, PLAYOUT_EVENT_DONE, 5).reason, PLAYOUT_DONE_FLUSHED);
     assert_int_equal(expect_event(q, PLAYOUT_EVENT_DONE, 6).reason, PLAYOUT_DONE_FLUSHED);
     assert_int_equal(put(q, 6, 9000, FRAME, true), PLAYOUT_PUT_STALE);
-    expect_slot(q, PLAYOUT_SLOT_NEXT, 0);
+    expect_slot(q, PLAYOUT_SLOT_TAIL, 0);
     expect_fade(0, 9000);
     expect_slot(q, PLAYOUT_SLOT_SILENCE, 0);
 }
@@ -324,11 +324,11 @@ static void a_reply_right_behind_a_flush_follows_the_fade(void **state)
     expect_slot(q, PLAYOUT_SLOT_FIRST, 0);
     (void)playout_queue_flush(q, 5);
     (void)put(q, 6, -700, 2 * FRAME, false);
-    expect_slot(q, PLAYOUT_SLOT_NEXT, 0);
+    expect_slot(q, PLAYOUT_SLOT_SPEECH, 0);
     assert_int_equal(frame[0], 9000 * (FADE - 1) / FADE);
     assert_int_equal(frame[FADE - 1], 0);
     expect_level(FADE, FRAME, -700);
-    expect_slot(q, PLAYOUT_SLOT_NEXT, 0);
+    expect_slot(q, PLAYOUT_SLOT_SPEECH, 0);
     expect_level(0, FRAME, -700);
 }
 
@@ -347,7 +347,7 @@ static void a_flush_names_what_is_dead_and_nothing_else(void **state)
     assert_int_equal(flushed.utterance, 0);
     assert_int_equal(flushed.dropped_us, 0);
     expect_no_event(q);
-    expect_slot(q, PLAYOUT_SLOT_NEXT, 0);
+    expect_slot(q, PLAYOUT_SLOT_SPEECH, 0);
     expect_level(0, FRAME, 9000);
 
     (void)put(q, 7, 9000, FRAME, true);
@@ -371,11 +371,11 @@ static void credit_is_the_window_and_what_was_consumed(void **state)
     assert_int_equal(playout_queue_stats(q).received_us, WINDOW_US);
     expect_no_event(q);
     for (int i = 0; i < 12; i++) {
-        expect_slot(q, i == 0 ? PLAYOUT_SLOT_FIRST : PLAYOUT_SLOT_NEXT, 0);
+        expect_slot(q, i == 0 ? PLAYOUT_SLOT_FIRST : PLAYOUT_SLOT_SPEECH, 0);
     }
     (void)expect_event(q, PLAYOUT_EVENT_STARTED, 1);
     expect_no_event(q); /* 240 ms are not a quarter */
-    expect_slot(q, PLAYOUT_SLOT_NEXT, 0);
+    expect_slot(q, PLAYOUT_SLOT_SPEECH, 0);
     assert_int_equal(expect_event(q, PLAYOUT_EVENT_CREDIT, 0).limit_us, WINDOW_US + 13 * FRAME_US);
     expect_no_event(q);
     /* The part within the limit is taken, the excess is not counted. */
@@ -418,8 +418,44 @@ static void an_end_finishes_all_and_begins_anew(void **state)
     assert_int_equal(expect_event(q, PLAYOUT_EVENT_DONE, 8).reason, PLAYOUT_DONE_BACKEND_LOST);
     assert_int_equal(expect_event(q, PLAYOUT_EVENT_DONE, 9).reason, PLAYOUT_DONE_BACKEND_LOST);
     expect_no_event(q);
-    expect_slot(q, PLAYOUT_SLOT_NEXT, 0); /* fades out of 8, and goes on with 1 */
+    expect_slot(q, PLAYOUT_SLOT_SPEECH, 0); /* fades out of 8, and goes on with 1 */
     (void)expect_event(q, PLAYOUT_EVENT_STARTED, 1);
+}
+
+static void speech_may_start_at_once_only_where_nothing_sounds(void **state)
+{
+    struct playout_queue *q = *state;
+    assert_false(playout_queue_may_start(q));
+    (void)put(q, 1, 1, 2 * FRAME - 1, false);
+    assert_false(playout_queue_may_start(q)); /* a sample short of the prebuffer */
+    (void)put(q, 1, 1, 1, true);
+    assert_true(playout_queue_may_start(q));
+    expect_slot(q, PLAYOUT_SLOT_FIRST, 0);
+    assert_false(playout_queue_may_start(q));
+    expect_slot(q, PLAYOUT_SLOT_SPEECH, 0);
+    (void)put(q, 2, 1, 2 * FRAME, true);
+    assert_false(playout_queue_may_start(q)); /* it touches the one before */
+    (void)playout_queue_flush(q, 2);
+    expect_slot(q, PLAYOUT_SLOT_TAIL, 0);
+    expect_slot(q, PLAYOUT_SLOT_SILENCE, 0);
+    assert_false(playout_queue_may_start(q));
+    (void)put(q, 3, 1, 0, true); /* nothing to say */
+    assert_false(playout_queue_may_start(q));
+    (void)put(q, 4, 1, 1, true);
+    expect_slot(q, PLAYOUT_SLOT_FIRST, 0);
+}
+
+static void a_flush_cuts_what_was_spoken_last_once(void **state)
+{
+    struct playout_queue *q = *state;
+    assert_false(playout_queue_flush(q, 4).is_cut);
+    (void)put(q, 5, 1, FRAME, true);
+    expect_slot(q, PLAYOUT_SLOT_FIRST, 0); /* 5 is done, and its copies may be on the way */
+    (void)put(q, 6, 1, 2 * FRAME, true);
+    assert_false(playout_queue_flush(q, 4).is_cut);
+    assert_true(playout_queue_flush(q, 5).is_cut);
+    assert_false(playout_queue_flush(q, 5).is_cut);
+    assert_false(playout_queue_flush(q, 6).is_cut); /* nothing of 6 was spoken */
 }
 
 static void heard_is_what_left_less_half_the_way_and_the_buffer(void **state)
@@ -510,6 +546,8 @@ int main(void)
         TEST(a_flush_names_what_is_dead_and_nothing_else),
         TEST(credit_is_the_window_and_what_was_consumed),
         TEST(a_65th_utterance_is_refused_until_one_is_polled),
+        TEST(speech_may_start_at_once_only_where_nothing_sounds),
+        TEST(a_flush_cuts_what_was_spoken_last_once),
         TEST(an_end_finishes_all_and_begins_anew),
         TEST(heard_is_what_left_less_half_the_way_and_the_buffer),
         TEST(every_sample_is_spoken_once_and_in_order),

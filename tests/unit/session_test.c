@@ -561,15 +561,15 @@ static void a_full_outbox_stops_no_clock(void **state)
     while (outbox_frame_bytes(w.outbox) + sizeof(w.said) < 60000) {
         outbox_add_frame(w.outbox, ID, &large);
     }
-    const uint64_t packets_before = session_stats(w.session).downlink.packets;
+    const uint64_t packets_before = session_stats(w.session).voice.packets;
     const uint64_t until_us = w.now_us + 5 * US_PER_S;
     while (w.now_us < until_us) {
         w.now_us = virtual_time_us = session_next_timeout(w.session);
         session_tick(w.session, w.now_us);
         assert_true(session_next_timeout(w.session) > w.now_us);
     }
-    assert_in_range(session_stats(w.session).downlink.packets - packets_before, 250, 251);
-    assert_int_equal(session_stats(w.session).downlink.skipped_slots, 0);
+    assert_in_range(session_stats(w.session).voice.packets - packets_before, 250, 251);
+    assert_int_equal(session_stats(w.session).voice.skipped_slots, 0);
     outbox_clear(w.outbox);
     const uint64_t heard_before = sim_client_heard(w.client)->packets;
     run_for(&w, US_PER_S);

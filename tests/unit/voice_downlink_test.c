@@ -11,7 +11,7 @@
 #define CREDIT_US UINT64_C(2000000)
 #define OPUS      96
 #define RATE_KHZ  24
-#define SLOT_US   VOICE_DOWNLINK_SLOT_US
+#define SLOT_US   VOICE_SENDER_SLOT_US
 
 static struct voice_silences silences;
 
@@ -48,14 +48,15 @@ static void open_tuned(struct world *w, uint32_t session_id, uint32_t bitrate_bp
     w->frames = (struct outbox_frames){.outbox = w->outbox};
     w->downlink = voice_downlink_create(&(struct voice_downlink_config){
         .session_id = session_id,
-        .opus_payload_type = OPUS,
         .start_us = START_US,
         .credit_us = CREDIT_US,
-        .bitrate_bps = bitrate_bps,
-        .complexity = 5,
-        .silences = &silences,
         .outbox = w->outbox,
-        .sender = {.random = random_seeded(&w->random)},
+        .voice = {.session_id = session_id,
+                  .opus_payload_type = OPUS,
+                  .bitrate_bps = bitrate_bps,
+                  .complexity = 5,
+                  .silences = &silences,
+                  .rtp = {.random = random_seeded(&w->random)}},
     });
 }
 
@@ -69,7 +70,7 @@ static void open_world(struct world *w)
 {
     const struct backend_accept accept = accept_of(BACKEND_CODEC_PCM16, RATE_KHZ, 20);
     open_session(w, ID);
-    assert_true(voice_downlink_accept(w->downlink, &accept));
+    assert_true(voice_downlink_attach(w->downlink, &accept, BEGIN_US));
     voice_downlink_start(w->downlink, BEGIN_US);
 }
 
@@ -90,6 +91,11 @@ static uint64_t next_packet(struct world *w)
     assert_int_equal(voice_downlink_poll_packet(w->downlink, w->bytes, now_us), 0);
     assert_true(voice_downlink_next_timeout(w->downlink) > now_us);
     return now_us;
+}
+
+static const struct voice_sender_stats *stats_of(struct world *w)
+{
+    return voice_sender_stats(voice_downlink_sender(w->downlink));
 }
 
 static bool is_silence(const struct world *w, const struct voice_silence *silence)
@@ -145,7 +151,7 @@ static void only_pcm16_at_16_and_24_khz_is_taken(void **state)
         struct world w;
         const struct backend_accept accept = accept_of(c[i].codec, c[i].rate_khz, 20);
         open_session(&w, ID);
-        assert_int_equal(voice_downlink_accept(w.downlink, &accept), c[i].good);
+        assert_int_equal(voice_downlink_attach(w.downlink, &accept, BEGIN_US), c[i].good);
         close_world(&w);
     }
 }
@@ -156,7 +162,7 @@ static void a_prebuffer_of_an_hour_is_the_credit_and_still_plays(void **state)
     struct world w;
     const struct backend_accept accept = accept_of(BACKEND_CODEC_PCM16, RATE_KHZ, UINT32_MAX);
     open_session(&w, ID);
-    assert_true(voice_downlink_accept(w.downlink, &accept));
+    assert_true(voice_downlink_attach(w.downlink, &accept, BEGIN_US));
     voice_downlink_start(w.downlink, BEGIN_US);
     say(&w, 1, CREDIT_US / 1000 - 1, false);
     next_packet(&w);
@@ -179,7 +185,8 @@ static void nothing_leaves_before_start_and_then_one_packet_each_slot(void **sta
     const struct rtp_packet first = w.packet;
     assert_int_equal(first.payload_type, OPUS);
     assert_false(first.marker);
-    assert_int_equal(first.ssrc, rtp_sender_ssrc(voice_downlink_sender(w.downlink)));
+    assert_int_equal(first.ssrc,
+                     rtp_sender_ssrc(voice_sender_rtp(voice_downlink_sender(w.downlink))));
     for (uint32_t i = 1; i < 100; i++) {
         assert_true(next_packet(&w) == first_us + i * SLOT_US);
         assert_int_equal(w.packet.timestamp, (uint32_t)(first.timestamp + 960 * i));
@@ -187,8 +194,8 @@ static void nothing_leaves_before_start_and_then_one_packet_each_slot(void **sta
         assert_true(is_silence(&w, &silences.at_16khz)); /* no rate is agreed yet */
         assert_false(w.packet.marker);
     }
-    assert_int_equal(voice_downlink_stats(w.downlink)->packets, 100);
-    assert_int_equal(voice_downlink_stats(w.downlink)->speech_packets, 0);
+    assert_int_equal(stats_of(&w)->packets, 100);
+    assert_int_equal(stats_of(&w)->speech_packets, 0);
     close_world(&w);
 }
 
@@ -196,7 +203,7 @@ static void nothing_leaves_before_start_and_then_one_packet_each_slot(void **sta
 static void sessions_are_spread_over_the_slot(void **state)
 {
     (void)state;
-    unsigned sessions_of_phase[VOICE_DOWNLINK_PHASES] = {0};
+    unsigned sessions_of_phase[VOICE_SENDER_PHASES] = {0};
     for (uint32_t slot = 0; slot < 100; slot++) {
         struct world w;
         open_session(&w, slot << 8 | 1);
@@ -208,7 +215,7 @@ static void sessions_are_spread_over_the_slot(void **state)
         sessions_of_phase[first_us % SLOT_US / 2000]++;
         close_world(&w);
     }
-    for (size_t i = 0; i < VOICE_DOWNLINK_PHASES; i++) {
+    for (size_t i = 0; i < VOICE_SENDER_PHASES; i++) {
         assert_int_equal(sessions_of_phase[i], 10);
     }
 }
@@ -236,7 +243,7 @@ static void a_late_clock_sends_two_at_most_and_skips_the_rest(void **state)
             (void)rtp_packet_parse(bytes_view_of(w.bytes, len), &w.packet);
         }
         assert_int_equal(packets, c[i].packets);
-        assert_int_equal(voice_downlink_stats(w.downlink)->skipped_slots, c[i].skipped);
+        assert_int_equal(stats_of(&w)->skipped_slots, c[i].skipped);
         /* The timestamp runs on over the skipped ones, the sequence does not. */
         assert_int_equal(w.packet.timestamp,
                          (uint32_t)(before.timestamp + 960 * (packets + c[i].skipped)));
@@ -273,7 +280,7 @@ static void an_utterance_is_started_spoken_done_and_then_silence(void **state)
     assert_false(is_silence(&w, &silences.at_24khz));
     next_packet(&w);
     assert_true(is_silence(&w, &silences.at_24khz));
-    assert_int_equal(voice_downlink_stats(w.downlink)->speech_packets, 4);
+    assert_int_equal(stats_of(&w)->speech_packets, 4);
     assert_true(voice_downlink_is_drained(w.downlink));
     close_world(&w);
 }
@@ -311,13 +318,14 @@ static void a_lower_bitrate_makes_smaller_packets(void **state)
         struct world w;
         const struct backend_accept accept = accept_of(BACKEND_CODEC_PCM16, RATE_KHZ, 20);
         open_tuned(&w, ID, bitrate_bps[i]);
-        assert_true(voice_downlink_accept(w.downlink, &accept));
+        assert_true(voice_downlink_attach(w.downlink, &accept, BEGIN_US));
         voice_downlink_start(w.downlink, BEGIN_US);
         say(&w, 1, 1000, true);
         for (int slot = 0; slot < 50; slot++) {
             next_packet(&w);
         }
-        bytes[i] = rtp_sender_stats(voice_downlink_sender(w.downlink)).payload_bytes;
+        bytes[i] =
+            rtp_sender_stats(voice_sender_rtp(voice_downlink_sender(w.downlink))).payload_bytes;
         outbox_clear(w.outbox);
         close_world(&w);
     }
@@ -333,7 +341,7 @@ static void progress_comes_each_time_that_was_asked_for(void **state)
     struct backend_accept accept = accept_of(BACKEND_CODEC_PCM16, RATE_KHZ, 20);
     accept.progress_ms = 100;
     open_session(&w, ID);
-    assert_true(voice_downlink_accept(w.downlink, &accept));
+    assert_true(voice_downlink_attach(w.downlink, &accept, BEGIN_US));
     voice_downlink_start(w.downlink, BEGIN_US);
     say(&w, 1, 400, true);
     for (int slot = 1; slot <= 20; slot++) {

@@ -90,8 +90,7 @@ static void log_ended(struct shard_calls *calls, const struct session *s,
              session_call_id(s), session_end_reason_name(reason),
              (unsigned long long)passed_ms(t->created_us, t->ended_us),
              (unsigned long long)stats.uplink.frames, (unsigned long long)stats.uplink.concealed,
-             (unsigned long long)stats.downlink.packets,
-             (unsigned long long)stats.downlink.skipped_slots,
+             (unsigned long long)stats.voice.packets, (unsigned long long)stats.voice.skipped_slots,
              (unsigned long long)(stats.sender.rtt_us / US_PER_MS),
              (unsigned long long)calls->ended_limit.held_back);
 }
@@ -114,8 +113,8 @@ static void note_ended(struct shard_calls *calls, const struct session *s,
     for (size_t i = 0; i < VOICE_UPLINK_RESULT_COUNT; i++) {
         metric_add(&c->voice_packets[i], stats.uplink.packets[i]);
     }
-    metric_add(&c->packets_sent, stats.downlink.packets);
-    metric_add(&c->slots_skipped, stats.downlink.skipped_slots);
+    metric_add(&c->packets_sent, stats.voice.packets);
+    metric_add(&c->slots_skipped, stats.voice.skipped_slots);
     if (log_limit_pass(&calls->ended_limit, now_us)) {
         log_ended(calls, s, reason);
     }

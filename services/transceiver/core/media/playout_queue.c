@@ -53,7 +53,8 @@ struct playout_queue {
     uint32_t flushed_up_to;
 
     enum last_slot last_slot;
-    int16_t last_sample; /* of speech */
+    uint32_t last_id;    /* of speech taken */
+    int16_t last_sample; /* likewise */
     size_t fade_left;    /* samples from last_sample to zero */
     bool is_cut;         /* the fade comes before anything else */
 
@@ -122,15 +123,21 @@ static struct utterance *youngest(struct playout_queue *q)
 }
 
 /* The oldest that is not done; NULL when all are. */
-static struct utterance *current(struct playout_queue *q)
+static const struct utterance *find_current(const struct playout_queue *q)
 {
     for (size_t i = 0; i < q->count; i++) {
-        struct utterance *u = utterance_at(q, i);
+        const struct utterance *u = &q->utterance[(q->first + i) % PLAYOUT_QUEUE_UTTERANCES_MAX];
         if (u->state != UTTERANCE_DONE) {
             return u;
         }
     }
     return NULL;
+}
+
+static struct utterance *current(struct playout_queue *q)
+{
+    const struct utterance *u = find_current(q);
+    return u != NULL ? &q->utterance[u - q->utterance] : NULL;
 }
 
 static size_t after(const struct playout_queue *q, size_t index)
@@ -237,14 +244,19 @@ enum playout_put_result playout_queue_put(struct playout_queue *q, uint32_t utte
     return result;
 }
 
+static bool has_enough(const struct playout_queue *q, const struct utterance *u)
+{
+    const size_t needed = u->state == UTTERANCE_QUEUED ? q->prebuffer_samples : q->frame_samples;
+    return u->is_complete || u->queued_samples >= needed;
+}
+
 /* Whether u, the oldest not done, has enough to play; starts it, or lets it starve. */
 static bool may_speak(struct playout_queue *q, struct utterance *u, uint64_t now_us)
 {
     if (u->state == UTTERANCE_PLAYING) {
         return true;
     }
-    const size_t needed = u->state == UTTERANCE_QUEUED ? q->prebuffer_samples : q->frame_samples;
-    if (u->is_complete || u->queued_samples >= needed) {
+    if (has_enough(q, u)) {
         if (u->state == UTTERANCE_QUEUED && u->queued_samples > 0) {
             u->tell_started = true;
         }
@@ -269,6 +281,7 @@ static size_t speak(struct playout_queue *q, int16_t *out, size_t room, uint64_t
         }
         const size_t count = smaller(u->queued_samples, room - spoken);
         take_samples(q, out + spoken, count);
+        q->last_id = count > 0 ? u->id : q->last_id;
         u->queued_samples -= count;
         u->sent_samples += count;
         spoken += count;
@@ -312,13 +325,23 @@ enum playout_slot playout_queue_take(struct playout_queue *q, int16_t *frame, ui
     memset(frame + filled, 0, (q->frame_samples - filled) * sizeof(*frame));
     const bool is_first = q->last_slot == LAST_SILENCE;
     q->last_slot = spoken > 0 ? LAST_SPEECH : LAST_TAIL;
-    return is_first ? PLAYOUT_SLOT_FIRST : PLAYOUT_SLOT_NEXT;
+    if (spoken == 0) {
+        return PLAYOUT_SLOT_TAIL;
+    }
+    return is_first ? PLAYOUT_SLOT_FIRST : PLAYOUT_SLOT_SPEECH;
+}
+
+bool playout_queue_may_start(const struct playout_queue *q)
+{
+    const struct utterance *u = find_current(q);
+    return q->last_slot == LAST_SILENCE && u != NULL && u->queued_samples > 0 && has_enough(q, u);
 }
 
 struct playout_flushed playout_queue_flush(struct playout_queue *q, uint32_t utterance)
 {
     const bool is_all = utterance == 0 || utterance == PLAYOUT_QUEUE_ALL;
     struct playout_flushed flushed = {.flush = is_all ? q->newest_id : utterance};
+    flushed.is_cut = q->last_id > q->flushed_up_to && q->last_id <= flushed.flush;
     if (flushed.flush > q->flushed_up_to) {
         q->flushed_up_to = flushed.flush;
     }
@@ -345,6 +368,7 @@ void playout_queue_end(struct playout_queue *q, enum playout_done_reason reason)
     }
     q->newest_id = 0;
     q->flushed_up_to = 0;
+    q->last_id = 0;
     q->received_samples = 0;
     q->announced_samples = q->ring_cap;
 }

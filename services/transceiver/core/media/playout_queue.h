@@ -60,18 +60,24 @@ enum playout_put_result playout_queue_put(struct playout_queue *q, uint32_t utte
 
 enum playout_slot {
     PLAYOUT_SLOT_SILENCE, /* nothing to encode: send the silence packet */
-    PLAYOUT_SLOT_FIRST,   /* encode, and reset the encoder before: the slot before was SILENCE */
-    PLAYOUT_SLOT_NEXT     /* encode */
+    PLAYOUT_SLOT_FIRST,   /* speech: reset the encoder before, the slot before was SILENCE */
+    PLAYOUT_SLOT_SPEECH,
+    PLAYOUT_SLOT_TAIL /* encode: the fall to zero, and what the encoder still holds */
 };
 
 /* The slot that leaves at now_us. frame: room for rate_hz / 50 samples; whole unless SILENCE. */
 enum playout_slot playout_queue_take(struct playout_queue *q, int16_t *frame, uint64_t now_us);
+
+/* Speech waits that the next take would begin, and the slot before was SILENCE: nothing sounds, so
+ * the next slot may come earlier. */
+bool playout_queue_may_start(const struct playout_queue *q);
 
 struct playout_flushed {
     uint32_t flush;      /* the id of the flush, the wildcard resolved */
     uint32_t utterance;  /* of those flushed, the one that was playing; 0 = none */
     uint64_t sent_us;    /* of it */
     uint64_t dropped_us; /* of all flushed */
+    bool is_cut;         /* the last speech taken is of an utterance up to `flush` */
 };
 
 /* Every utterance up to this id is dead, also those that did not come yet. Poll the events of

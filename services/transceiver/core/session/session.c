@@ -71,6 +71,11 @@ static void note_direction(struct session *s, const struct sdp_offer *offer)
     }
 }
 
+static struct rtp_sender *rtp_sender_of(const struct session *s)
+{
+    return voice_sender_rtp(voice_downlink_sender(s->downlink));
+}
+
 static bool create_voice(struct session *s, const struct session_config *config, uint64_t now_us)
 {
     const struct voice_uplink_config uplink = {
@@ -81,21 +86,22 @@ static bool create_voice(struct session *s, const struct session_config *config,
     };
     const struct voice_downlink_config downlink = {
         .session_id = s->id,
-        .opus_payload_type = config->offer->opus_payload_type,
         .start_us = now_us,
         .credit_us = config->backend_start.credit_us,
-        .bitrate_bps = config->bitrate_bps,
-        .complexity = config->complexity,
-        .silences = config->silences,
         .outbox = config->outbox,
-        .sender = {.random = config->random, .unix_offset_us = config->unix_offset_us},
+        .voice = {.session_id = s->id,
+                  .opus_payload_type = config->offer->opus_payload_type,
+                  .bitrate_bps = config->bitrate_bps,
+                  .complexity = config->complexity,
+                  .silences = config->silences,
+                  .rtp = {.random = config->random, .unix_offset_us = config->unix_offset_us}},
     };
     s->uplink = voice_uplink_create(&uplink);
     s->downlink = voice_downlink_create(&downlink);
     if (s->uplink == NULL || s->downlink == NULL) {
         return false;
     }
-    voice_rtcp_init(&s->rtcp, voice_uplink_receiver(s->uplink), voice_downlink_sender(s->downlink),
+    voice_rtcp_init(&s->rtcp, voice_uplink_receiver(s->uplink), rtp_sender_of(s),
                     random_u32(config->random));
     return true;
 }
@@ -165,7 +171,7 @@ const uint8_t *session_tenant(const struct session *s)
 
 uint32_t session_ssrc(const struct session *s)
 {
-    return rtp_sender_ssrc(voice_downlink_sender(s->downlink));
+    return rtp_sender_ssrc(rtp_sender_of(s));
 }
 
 const struct session_timeline *session_timeline(const struct session *s)
@@ -177,8 +183,8 @@ struct session_stats session_stats(const struct session *s)
 {
     return (struct session_stats){
         .uplink = *voice_uplink_stats(s->uplink),
-        .downlink = *voice_downlink_stats(s->downlink),
-        .sender = rtp_sender_stats(voice_downlink_sender(s->downlink)),
+        .voice = *voice_sender_stats(voice_downlink_sender(s->downlink)),
+        .sender = rtp_sender_stats(rtp_sender_of(s)),
     };
 }
 
@@ -220,7 +226,7 @@ static void send_voice(struct session *s, uint64_t now_us)
         voice_rtcp_note_sent(&s->rtcp, now_us);
     }
     if (s->timeline.first_audio_out_us == 0 &&
-        voice_downlink_stats(s->downlink)->speech_packets > 0) {
+        voice_sender_stats(voice_downlink_sender(s->downlink))->speech_packets > 0) {
         s->timeline.first_audio_out_us = now_us;
     }
 }
@@ -335,7 +341,7 @@ enum client_leg_result session_input_datagram(struct session *s, struct bytes_sp
 static void accept_backend(struct session *s, uint64_t now_us)
 {
     if (!voice_uplink_attach(s->uplink, s->backend.accept.in, 0, now_us) ||
-        !voice_downlink_accept(s->downlink, &s->backend.accept)) {
+        !voice_downlink_attach(s->downlink, &s->backend.accept, now_us)) {
         session_end(s, SESSION_END_BACKEND_UNAVAILABLE, now_us);
     }
 }

@@ -1,8 +1,6 @@
 /* voice_downlink.c - see voice_downlink.h */
 #include "services/transceiver/core/session/voice_downlink.h"
 
-#include "services/transceiver/core/media/playout_queue.h"
-
 #include <assert.h>
 #include <stdlib.h>
 
@@ -14,19 +12,10 @@
 struct voice_downlink {
     struct voice_downlink_config config;
     uint8_t rate_khz;
-    struct playout_queue *queue;   /* NULL until the backend accepted */
-    struct voice_encoder *encoder; /* likewise */
-    struct rtp_sender *sender;
-    uint64_t next_slot_us;  /* TIME_NEVER until started */
+    struct playout_queue *queue; /* NULL until the backend accepted */
+    struct voice_sender *sender;
     uint64_t next_error_us; /* no ERROR before */
-    struct voice_downlink_stats stats;
 };
-
-bool voice_silences_make(struct voice_silences *out)
-{
-    return voice_encoder_make_silence(16000, &out->at_16khz) &&
-           voice_encoder_make_silence(24000, &out->at_24khz);
-}
 
 struct voice_downlink *voice_downlink_create(const struct voice_downlink_config *config)
 {
@@ -35,8 +24,7 @@ struct voice_downlink *voice_downlink_create(const struct voice_downlink_config 
         return NULL;
     }
     d->config = *config;
-    d->next_slot_us = TIME_NEVER;
-    d->sender = rtp_sender_create(&config->sender);
+    d->sender = voice_sender_create(&config->voice);
     if (d->sender == NULL) {
         voice_downlink_destroy(d);
         return NULL;
@@ -49,15 +37,16 @@ void voice_downlink_destroy(struct voice_downlink *d)
     if (d == NULL) {
         return;
     }
+    voice_sender_destroy(d->sender);
     playout_queue_destroy(d->queue);
-    voice_encoder_destroy(d->encoder);
-    rtp_sender_destroy(d->sender);
     free(d);
 }
 
-bool voice_downlink_accept(struct voice_downlink *d, const struct backend_accept *accept)
+bool voice_downlink_attach(struct voice_downlink *d, const struct backend_accept *accept,
+                           uint64_t now_us)
 {
     assert(d->queue == NULL);
+    (void)now_us;
     const struct backend_format out = accept->out;
     if (out.codec != BACKEND_CODEC_PCM16 || (out.rate_khz != 16 && out.rate_khz != 24)) {
         return false;
@@ -70,21 +59,12 @@ bool voice_downlink_accept(struct voice_downlink *d, const struct backend_accept
         .progress_us = accept->progress_ms * US_PER_MS,
     };
     d->queue = playout_queue_create(&config);
-    d->encoder = voice_encoder_create(config.rate_hz);
-    if (d->encoder != NULL && d->config.bitrate_bps != 0) {
-        voice_encoder_tune(d->encoder, d->config.bitrate_bps, d->config.complexity);
-    }
-    return d->queue != NULL && d->encoder != NULL;
+    return d->queue != NULL && voice_sender_attach(d->sender, d->queue, config.rate_hz);
 }
 
 void voice_downlink_start(struct voice_downlink *d, uint64_t now_us)
 {
-    assert(d->next_slot_us == TIME_NEVER);
-    const uint64_t slot_number = d->config.session_id >> 8 & 0x3ffff;
-    const uint64_t phase_us =
-        slot_number % VOICE_DOWNLINK_PHASES * (VOICE_DOWNLINK_SLOT_US / VOICE_DOWNLINK_PHASES);
-    const uint64_t grid_us = now_us - now_us % VOICE_DOWNLINK_SLOT_US + phase_us;
-    d->next_slot_us = grid_us >= now_us ? grid_us : grid_us + VOICE_DOWNLINK_SLOT_US;
+    voice_sender_start(d->sender, now_us);
 }
 
 /* --- frames to the backend -------------------------------------------------------------------- */
@@ -102,6 +82,11 @@ static void emit(struct voice_downlink *d, enum backend_frame_type type, uint32_
     outbox_add_frame(d->config.outbox, d->config.session_id, &frame);
 }
 
+static uint64_t rtt_us(const struct voice_downlink *d)
+{
+    return rtp_sender_stats(voice_sender_rtp(d->sender)).rtt_us;
+}
+
 static void emit_playback(struct voice_downlink *d, const struct playout_event *event,
                           const char *state, const char *reason, uint64_t now_us)
 {
@@ -111,7 +96,7 @@ static void emit_playback(struct voice_downlink *d, const struct playout_event *
         .state = state,
         .reason = reason,
         .sent_us = event->sent_us,
-        .heard_us = playout_queue_heard_us(event->sent_us, rtp_sender_stats(d->sender).rtt_us),
+        .heard_us = playout_queue_heard_us(event->sent_us, rtt_us(d)),
         .queued_us = event->queued_us,
     };
     const size_t len = backend_playback_encode(&playback, text, sizeof(text));
@@ -209,10 +194,13 @@ static void take_flush(struct voice_downlink *d, const struct backend_frame *fra
 {
     const struct playout_flushed flushed = playout_queue_flush(d->queue, frame->utterance);
     char text[JSON_CAP];
+    if (flushed.is_cut) {
+        voice_sender_cut(d->sender);
+    }
     const struct backend_flushed payload = {
         .utterance = flushed.utterance,
         .sent_us = flushed.sent_us,
-        .heard_us = playout_queue_heard_us(flushed.sent_us, rtp_sender_stats(d->sender).rtt_us),
+        .heard_us = playout_queue_heard_us(flushed.sent_us, rtt_us(d)),
         .dropped_us = flushed.dropped_us,
     };
     const size_t len = backend_flushed_encode(&payload, text, sizeof(text));
@@ -242,57 +230,20 @@ void voice_downlink_end(struct voice_downlink *d, bool is_backend_lost, uint64_t
     }
 }
 
-/* --- the clock -------------------------------------------------------------------------------- */
-
-/* Opus of this slot to out; true when it is speech. */
-static bool encode_slot(struct voice_downlink *d, uint8_t out[VOICE_PACKET_BYTES_MAX], size_t *len,
-                        uint64_t now_us)
-{
-    int16_t frame[PLAYOUT_QUEUE_FRAME_SAMPLES_MAX];
-    const enum playout_slot slot =
-        d->queue == NULL ? PLAYOUT_SLOT_SILENCE : playout_queue_take(d->queue, frame, now_us);
-    if (slot == PLAYOUT_SLOT_SILENCE) {
-        const struct voice_silence *silence =
-            d->rate_khz == 24 ? &d->config.silences->at_24khz : &d->config.silences->at_16khz;
-        memcpy(out, silence->data, silence->len);
-        *len = silence->len;
-        return false;
-    }
-    if (slot == PLAYOUT_SLOT_FIRST) {
-        voice_encoder_reset(d->encoder);
-    }
-    *len = voice_encoder_encode(d->encoder, frame, out);
-    return true;
-}
+/* --- packets to the client -------------------------------------------------------------------- */
 
 size_t voice_downlink_poll_packet(struct voice_downlink *d, uint8_t *out, uint64_t now_us)
 {
-    while (now_us >= d->next_slot_us) {
-        const uint64_t late_us = now_us - d->next_slot_us;
-        d->next_slot_us += VOICE_DOWNLINK_SLOT_US;
-        rtp_sender_next_slot(d->sender, now_us);
-        if (late_us >= 2 * VOICE_DOWNLINK_SLOT_US) {
-            d->stats.skipped_slots++;
-            continue;
-        }
-        size_t payload_bytes = 0;
-        const bool is_speech =
-            encode_slot(d, out + RTP_PACKET_HEADER_BYTES, &payload_bytes, now_us);
-        rtp_sender_write_header(d->sender, d->config.opus_payload_type, payload_bytes, !is_speech,
-                                out);
-        if (d->queue != NULL) {
-            emit_events(d, now_us);
-        }
-        d->stats.packets++;
-        d->stats.speech_packets += is_speech;
-        return RTP_PACKET_HEADER_BYTES + payload_bytes;
+    const size_t len = voice_sender_poll_packet(d->sender, out, now_us);
+    if (len > 0 && d->queue != NULL) {
+        emit_events(d, now_us);
     }
-    return 0;
+    return len;
 }
 
 uint64_t voice_downlink_next_timeout(const struct voice_downlink *d)
 {
-    return d->next_slot_us;
+    return voice_sender_next_timeout(d->sender);
 }
 
 bool voice_downlink_is_drained(const struct voice_downlink *d)
@@ -300,12 +251,7 @@ bool voice_downlink_is_drained(const struct voice_downlink *d)
     return d->queue == NULL || playout_queue_stats(d->queue).queued_us == 0;
 }
 
-struct rtp_sender *voice_downlink_sender(struct voice_downlink *d)
+struct voice_sender *voice_downlink_sender(struct voice_downlink *d)
 {
     return d->sender;
-}
-
-const struct voice_downlink_stats *voice_downlink_stats(const struct voice_downlink *d)
-{
-    return &d->stats;
 }
