@@ -117,6 +117,13 @@ void control_decoder_copy_data(struct control_decoder *d, struct bytes_view data
     memcpy(out, data.data, out_len);
 }
 
+void *control_decoder_take(struct control_decoder *d, size_t bytes)
+{
+    void *piece = control_arena_take(d->arena, bytes);
+    d->has_failed |= piece == NULL;
+    return piece;
+}
+
 uint32_t control_decoder_number(struct control_decoder *d, uint32_t value, uint32_t max)
 {
     if (value > max) {

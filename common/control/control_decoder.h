@@ -19,7 +19,7 @@ struct control_decoder;
 struct control_decoder *control_decoder_create(void);
 void control_decoder_destroy(struct control_decoder *d);
 
-/* The rest is for control_message.c only. */
+/* The rest is for control_message.h's own files only. */
 
 struct ProtobufCMessageDescriptor;
 
@@ -42,6 +42,8 @@ struct bytes_view control_decoder_data(struct control_decoder *d, struct bytes_v
 /* Exactly out_len bytes, or a failure. */
 void control_decoder_copy_data(struct control_decoder *d, struct bytes_view data, uint8_t *out,
                                size_t out_len);
+/* Memory that lives as long as the message; NULL, and a failure, when the arena is used up. */
+void *control_decoder_take(struct control_decoder *d, size_t bytes);
 uint32_t control_decoder_number(struct control_decoder *d, uint32_t value, uint32_t max);
 
 #endif

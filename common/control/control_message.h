@@ -1,7 +1,8 @@
 /*
  * control_message.h - the messages between services, as plain structs
  *
- * No generated type leaves control_message.c, and none of protobuf-c this room.
+ * No generated type leaves control_message.c, control_request.c and control_reply.c, which are this
+ * header's three parts, and none of protobuf-c this room.
  * Takes:   one NNG message of at most CONTROL_MESSAGE_BYTES_MAX.
  * Gives:   a struct whose views point into the decoder's own arena, valid until the decoder's next
  *          decode or its destruction.
@@ -26,6 +27,10 @@
 #define CONTROL_URL_CHARS_MAX     255
 #define CONTROL_CALL_ID_CHARS_MAX 64
 #define CONTROL_TEXT_CHARS_MAX    255 /* of each other text */
+#define CONTROL_SDPFRAG_BYTES_MAX 16384
+#define CONTROL_ROWS_MAX          500
+#define CONTROL_FACTS_MAX         64 /* of each kind */
+#define CONTROL_FACT_CHARS_MAX    31
 
 enum control_state {
     CONTROL_STATE_UNKNOWN,
@@ -78,19 +83,47 @@ struct control_create_session {
     uint8_t tenant[CONTROL_TENANT_BYTES];
     struct bytes_view placement_reason;
     struct bytes_view trace_id;
+    uint64_t offer_unix_us; /* 0 = unknown */
 };
 
-struct control_end_session {
+/* Which call, and who asks. */
+struct control_call {
     char call_id[CONTROL_CALL_ID_CHARS_MAX + 1];
     uint8_t tenant[CONTROL_TENANT_BYTES];
     bool is_operator;
+};
+
+struct control_end_session {
+    struct control_call call;
     struct bytes_view reason;
+};
+
+struct control_update_session {
+    struct control_call call;
+    struct bytes_view sdpfrag;
+    bool restarts_ice;       /* else: candidates of ice_generation */
+    uint32_t ice_generation; /* that the client knows */
+    struct control_ingress ingress[CONTROL_INGRESS_MAX];
+    size_t ingress_count;
+};
+
+struct control_get_session {
+    struct control_call call;
+};
+
+struct control_list_sessions {
+    uint8_t tenant[CONTROL_TENANT_BYTES];
+    bool is_operator;
+    uint32_t from_session_id; /* 0 = from the first */
 };
 
 enum control_request_kind {
     CONTROL_REQUEST_UNKNOWN, /* a body from the future: answer `not_implemented` */
     CONTROL_CREATE_SESSION,
-    CONTROL_END_SESSION
+    CONTROL_END_SESSION,
+    CONTROL_UPDATE_SESSION,
+    CONTROL_GET_SESSION,
+    CONTROL_LIST_SESSIONS
 };
 
 struct control_request {
@@ -99,6 +132,9 @@ struct control_request {
     union {
         struct control_create_session create_session;
         struct control_end_session end_session;
+        struct control_update_session update_session;
+        struct control_get_session get_session;
+        struct control_list_sessions list_sessions;
     } body;
 };
 
@@ -113,7 +149,35 @@ enum control_refusal {
     CONTROL_INTERNAL,
     CONTROL_NOT_FOUND,
     CONTROL_NOT_IMPLEMENTED,
+    CONTROL_OTHER_GENERATION, /* the ICE generation is not the current one */
+    CONTROL_RESTARTS_USED_UP,
     CONTROL_REFUSAL_COUNT
+};
+
+enum control_session_state {
+    CONTROL_SESSION_UNKNOWN,
+    CONTROL_SESSION_CHECKING,
+    CONTROL_SESSION_HANDSHAKE,
+    CONTROL_SESSION_CONNECTED,
+    CONTROL_SESSION_ENDED
+};
+
+struct control_session_row {
+    char call_id[CONTROL_CALL_ID_CHARS_MAX + 1];
+    uint32_t session_id;
+    enum control_session_state state;
+    uint64_t offer_unix_us;
+};
+
+/* A name and a number for a person. */
+struct control_fact {
+    char name[CONTROL_FACT_CHARS_MAX + 1];
+    uint64_t value;
+};
+
+struct control_facts {
+    struct control_fact fact[CONTROL_FACTS_MAX];
+    size_t count;
 };
 
 struct control_reply {
@@ -125,11 +189,21 @@ struct control_reply {
     uint32_t instance_id; /* CREATE_SESSION */
     uint32_t session_id;
     struct bytes_view answer_sdp;
+    uint32_t ice_generation; /* UPDATE_SESSION */
+    struct bytes_view sdpfrag;
+    struct control_session_row row; /* GET_SESSION */
+    struct bytes_view end_reason;   /* empty while it lives */
+    struct control_facts timeline;  /* microseconds after the offer */
+    struct control_facts counters;
+    const struct control_session_row *rows; /* LIST_SESSIONS; borrowed, as the views are */
+    size_t row_count;
+    uint32_t next_session_id; /* 0 = that was all */
 };
 
 /* "bad_offer", "full": the words of the design and of logs. */
 const char *control_refusal_name(enum control_refusal refusal);
 const char *control_state_name(enum control_state state);
+const char *control_session_state_name(enum control_session_state state);
 
 /* A PUB message holds an Envelope; a body that is no announcement gives false too. */
 MUST_USE bool control_decode_announcement(struct control_decoder *d, struct bytes_view message,

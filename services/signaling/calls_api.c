@@ -252,7 +252,7 @@ static bool submit_end(struct calls_api *a, const struct work *w, uint64_t ticke
 {
     struct control_request request = {.kind = CONTROL_END_SESSION};
     random_fill(a->random, request.request_id, sizeof(request.request_id));
-    memcpy(request.body.end_session.call_id, w->id.text, sizeof(w->id.text));
+    memcpy(request.body.end_session.call.call_id, w->id.text, sizeof(w->id.text));
     request.body.end_session.reason = bytes_view_of_text(reason);
     return control_plane_submit(a->plane, w->instance_id, ticket, &request,
                                 now_us + a->config->answer_timeout_us);

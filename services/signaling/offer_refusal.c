@@ -39,6 +39,9 @@ const struct offer_refusal *offer_refusal_of(enum control_refusal refusal)
         [CONTROL_INTERNAL] = {"internal", 500, "internal", FAULT, OFFER_INTERNAL},
         [CONTROL_NOT_FOUND] = {"not_found", 500, "internal", FAULT, OFFER_INTERNAL},
         [CONTROL_NOT_IMPLEMENTED] = {"not_implemented", 500, "internal", FAULT, OFFER_INTERNAL},
+        /* These two are answers to an update, not to an offer. */
+        [CONTROL_OTHER_GENERATION] = {"other_generation", 500, "internal", FAULT, OFFER_INTERNAL},
+        [CONTROL_RESTARTS_USED_UP] = {"restarts_used_up", 500, "internal", FAULT, OFFER_INTERNAL},
     };
     return &row[refusal];
 }

@@ -58,9 +58,9 @@ static bool fill_request(char **words, int count, struct control_request *out)
     if (strcmp(words[0], "end") == 0 && count >= 3) {
         struct control_end_session *end = &out->body.end_session;
         out->kind = CONTROL_END_SESSION;
-        copy_word(words[1], end->call_id, CONTROL_CALL_ID_CHARS_MAX);
-        copy_word(words[2], end->tenant, sizeof(end->tenant));
-        end->is_operator = count == 4;
+        copy_word(words[1], end->call.call_id, CONTROL_CALL_ID_CHARS_MAX);
+        copy_word(words[2], end->call.tenant, sizeof(end->call.tenant));
+        end->call.is_operator = count == 4;
         return true;
     }
     return strcmp(words[0], "unknown") == 0 || strcmp(words[0], "garbage") == 0;

@@ -119,12 +119,13 @@ static void create_session(const struct control_request *request)
 static void end_session(const struct control_request *request)
 {
     const struct control_end_session *e = &request->body.end_session;
-    (void)printf("end %s %.*s\n", e->call_id, (int)e->reason.len, (const char *)e->reason.data);
+    (void)printf("end %s %.*s\n", e->call.call_id, (int)e->reason.len,
+                 (const char *)e->reason.data);
     (void)fflush(stdout);
     struct control_reply reply = {.kind = CONTROL_END_SESSION, .refusal = CONTROL_NOT_FOUND};
     memcpy(reply.request_id, request->request_id, sizeof(reply.request_id));
     for (size_t i = 0; i < call_count; i++) {
-        if (strcmp(call[i], e->call_id) == 0) {
+        if (strcmp(call[i], e->call.call_id) == 0) {
             call[i][0] = '\0';
             reply.refusal = CONTROL_REFUSAL_NONE;
         }

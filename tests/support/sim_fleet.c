@@ -557,8 +557,8 @@ void sim_fleet_hang_up(struct sim_fleet *f)
 {
     struct control_request request = {.kind = CONTROL_END_SESSION};
     struct control_reply reply;
-    (void)snprintf(request.body.end_session.call_id, sizeof(request.body.end_session.call_id),
-                   "rtc_sim0");
+    (void)snprintf(request.body.end_session.call.call_id,
+                   sizeof(request.body.end_session.call.call_id), "rtc_sim0");
     shard_calls_answer(&f->calls, &request, true, &reply, f->now_us);
     drain_outbox(f);
 }

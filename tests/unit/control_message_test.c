@@ -85,6 +85,7 @@ static struct control_request sample_create_session(void)
         .tenant = "tenant of 16 by",
         .placement_reason = bytes_view_of_text("least_loaded"),
         .trace_id = bytes_view_of_text("0af7651916cd43dd"),
+        .offer_unix_us = UINT64_C(1799999999999998),
     };
     assert_true(net_addr_parse("203.0.113.10:3478", &c->ingress[0].address));
     assert_true(net_addr_parse("203.0.113.10:443", &c->ingress[1].address));
@@ -97,9 +98,9 @@ static struct control_request sample_end_session(void)
     return (struct control_request){
         .request_id = "request id 0002",
         .kind = CONTROL_END_SESSION,
-        .body.end_session = {.call_id = "rtc_H0-PHtjQYoeTQjD284teUfQ",
-                             .tenant = "tenant of 16 by",
-                             .is_operator = true,
+        .body.end_session = {.call = {.call_id = "rtc_H0-PHtjQYoeTQjD284teUfQ",
+                                      .tenant = "tenant of 16 by",
+                                      .is_operator = true},
                              .reason = bytes_view_of_text("hangup")},
     };
 }
@@ -145,6 +146,7 @@ static void a_create_session_survives_the_wire(void **state)
     assert_memory_equal(c->tenant, sent->tenant, sizeof(c->tenant));
     assert_view(c->placement_reason, "least_loaded");
     assert_view(c->trace_id, "0af7651916cd43dd");
+    assert_true(c->offer_unix_us == sent->offer_unix_us);
 }
 
 static void an_end_session_survives_the_wire(void **state)
@@ -155,9 +157,9 @@ static void an_end_session_survives_the_wire(void **state)
     struct control_request out;
     assert_true(control_decode_request(fixture.decoder, bytes_view_of(fixture.message, len), &out));
     assert_int_equal(out.kind, CONTROL_END_SESSION);
-    assert_string_equal(out.body.end_session.call_id, in.body.end_session.call_id);
-    assert_memory_equal(out.body.end_session.tenant, in.body.end_session.tenant, 16);
-    assert_true(out.body.end_session.is_operator);
+    assert_string_equal(out.body.end_session.call.call_id, in.body.end_session.call.call_id);
+    assert_memory_equal(out.body.end_session.call.tenant, in.body.end_session.call.tenant, 16);
+    assert_true(out.body.end_session.call.is_operator);
     assert_view(out.body.end_session.reason, "hangup");
 }
 
@@ -166,7 +168,7 @@ static void a_request_from_the_future_is_known_as_unknown(void **state)
     (void)state;
     const struct control_request in = {.request_id = "request id 0003"};
     const size_t len = control_encode_request(&in, room());
-    static const uint8_t unknown_body[] = {0x22, 0x00}; /* field 4, empty message */
+    static const uint8_t unknown_body[] = {0x7a, 0x00}; /* field 15, empty message */
     memcpy(fixture.message + len, unknown_body, sizeof(unknown_body));
     struct control_request out;
     assert_true(control_decode_request(
@@ -376,7 +378,7 @@ static void an_unknown_state_is_unknown_and_an_unknown_field_is_ignored(void **s
 static void an_unknown_or_absent_refusal_code_is_still_a_refusal(void **state)
 {
     (void)state;
-    static const uint64_t code[] = {0, 10, 1000000, UINT64_MAX};
+    static const uint64_t code[] = {0, CONTROL_REFUSAL_COUNT, 1000000, UINT64_MAX};
     for (size_t i = 0; i < COUNT_OF(code); i++) {
         uint8_t refusal[16];
         struct byte_writer inner;
@@ -393,19 +395,27 @@ static void an_unknown_or_absent_refusal_code_is_still_a_refusal(void **state)
     }
 }
 
+static struct bytes_view with_request_id(size_t len, unsigned body_field)
+{
+    struct byte_writer w;
+    byte_writer_init(&w, fixture.message, CONTROL_MESSAGE_BYTES_MAX);
+    put_data(&w, 1, bytes_view_of("a request id that is long", len));
+    put_data(&w, body_field, (struct bytes_view){0});
+    return bytes_view_of(fixture.message, w.len);
+}
+
 static void a_request_id_is_sixteen_bytes(void **state)
 {
     (void)state;
     for (size_t len = 0; len < 20; len++) {
-        struct byte_writer w;
-        byte_writer_init(&w, fixture.message, CONTROL_MESSAGE_BYTES_MAX);
-        put_data(&w, 1, bytes_view_of("a request id that is long", len));
-        put_data(&w, 4, (struct bytes_view){0}); /* EndSessionReply */
-        const struct bytes_view message = bytes_view_of(fixture.message, w.len);
         struct control_reply reply;
         struct control_request request;
-        assert_int_equal(control_decode_reply(fixture.decoder, message, &reply), len == 16);
-        assert_int_equal(control_decode_request(fixture.decoder, message, &request), len == 16);
+        assert_int_equal(
+            control_decode_reply(fixture.decoder, with_request_id(len, 4), &reply), /* ended */
+            len == 16);
+        assert_int_equal(
+            control_decode_request(fixture.decoder, with_request_id(len, 15), &request), /* new */
+            len == 16);
     }
 }
 

@@ -123,7 +123,7 @@ static void only_a_known_instance_can_be_asked(void **state)
     (void)state;
     struct session_outcome outcome;
     const struct control_request request = {.kind = CONTROL_END_SESSION,
-                                            .body.end_session.call_id = "rtc_x"};
+                                            .body.end_session.call.call_id = "rtc_x"};
     speak(FLEET_ADDED, T);
     assert_false(control_plane_submit(world.plane, WORLD_INSTANCE + 1, 1, &request, T + 9));
     assert_int_equal(control_plane_next_timeout(world.plane), TIME_NEVER);

@@ -267,7 +267,8 @@ static void a_request_is_answered_by_its_shard(void **state)
     assert_int_equal(reply.instance_id, LOOPBACK_SHARD_INSTANCE);
     assert_true(reply.answer_sdp.len > 100);
     struct control_request end = {.request_id = {3}, .kind = CONTROL_END_SESSION};
-    (void)snprintf(end.body.end_session.call_id, sizeof(end.body.end_session.call_id), "rtc_1");
+    (void)snprintf(end.body.end_session.call.call_id, sizeof(end.body.end_session.call.call_id),
+                   "rtc_1");
     assert_int_equal(ask(&w, &end).refusal, CONTROL_REFUSAL_NONE);
     end.request_id[0] = 4;
     assert_int_equal(ask(&w, &end).refusal, CONTROL_NOT_FOUND);

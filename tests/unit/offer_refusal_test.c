@@ -29,6 +29,8 @@ static void each_refusal_has_status_code_and_outcome(void **state)
         {CONTROL_INTERNAL, 500, "internal", OFFER_INTERNAL, false},
         {CONTROL_NOT_FOUND, 500, "internal", OFFER_INTERNAL, false},
         {CONTROL_NOT_IMPLEMENTED, 500, "internal", OFFER_INTERNAL, false},
+        {CONTROL_OTHER_GENERATION, 500, "internal", OFFER_INTERNAL, false},
+        {CONTROL_RESTARTS_USED_UP, 500, "internal", OFFER_INTERNAL, false},
     };
     assert_int_equal(COUNT_OF(row), CONTROL_REFUSAL_COUNT);
     for (size_t i = 0; i < COUNT_OF(row); i++) {

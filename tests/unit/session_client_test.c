@@ -74,8 +74,9 @@ static bool submit(uint64_t ticket, uint64_t patience_us)
 {
     struct control_request request = {.kind = CONTROL_END_SESSION};
     memcpy(request.request_id, &ticket, sizeof(ticket));
-    (void)snprintf(request.body.end_session.call_id, sizeof(request.body.end_session.call_id),
-                   "call %llu", (unsigned long long)ticket);
+    (void)snprintf(request.body.end_session.call.call_id,
+                   sizeof(request.body.end_session.call.call_id), "call %llu",
+                   (unsigned long long)ticket);
     return session_client_submit(fixture.client, ticket, &request, now() + patience_us);
 }
 

@@ -78,9 +78,9 @@ static struct control_request end_request(const char *call_id, uint8_t tenant, b
 {
     struct control_request request = {.request_id = {6, 5, 4}, .kind = CONTROL_END_SESSION};
     struct control_end_session *end = &request.body.end_session;
-    (void)snprintf(end->call_id, sizeof(end->call_id), "%s", call_id);
-    end->tenant[0] = tenant;
-    end->is_operator = is_operator;
+    (void)snprintf(end->call.call_id, sizeof(end->call.call_id), "%s", call_id);
+    end->call.tenant[0] = tenant;
+    end->call.is_operator = is_operator;
     return request;
 }
 

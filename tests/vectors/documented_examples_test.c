@@ -225,7 +225,7 @@ static void end_session(char *text)
     for (size_t i = 0; i < CONTROL_REQUEST_ID_BYTES; i++) {
         in.request_id[i] = (uint8_t)i;
     }
-    memcpy(end->call_id, CALL_ID_TEXT, sizeof(CALL_ID_TEXT));
+    memcpy(end->call.call_id, CALL_ID_TEXT, sizeof(CALL_ID_TEXT));
     end->reason = bytes_view_of_text("hangup");
     encoded(control_encode_request(&in, (struct bytes_span){out, 0, sizeof(out)}), out, text);
 }

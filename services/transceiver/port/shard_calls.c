@@ -172,15 +172,13 @@ static void create_call(struct shard_calls *calls, const struct control_create_s
 }
 
 /* Once per hang-up: a walk is cheaper than a second table to keep right. */
-static struct session *find_call(const struct shard_calls *calls,
-                                 const struct control_end_session *request)
+static struct session *find_call(const struct shard_calls *calls, const struct control_call *call)
 {
     size_t cursor = 0;
     struct session *s = NULL;
     while ((s = session_registry_next(calls->registry, &cursor)) != NULL) {
-        const bool is_owner = memcmp(session_tenant(s), request->tenant, SESSION_TENANT_BYTES) == 0;
-        if (strcmp(session_call_id(s), request->call_id) == 0 &&
-            (is_owner || request->is_operator)) {
+        const bool is_owner = memcmp(session_tenant(s), call->tenant, SESSION_TENANT_BYTES) == 0;
+        if (strcmp(session_call_id(s), call->call_id) == 0 && (is_owner || call->is_operator)) {
             return s;
         }
     }
@@ -190,7 +188,7 @@ static struct session *find_call(const struct shard_calls *calls,
 static void end_call(struct shard_calls *calls, const struct control_end_session *request,
                      struct control_reply *out, uint64_t now_us)
 {
-    struct session *s = find_call(calls, request);
+    struct session *s = find_call(calls, &request->call);
     if (s == NULL) {
         refuse(out, CONTROL_NOT_FOUND, "no such call");
         return;
@@ -212,6 +210,9 @@ void shard_calls_answer(struct shard_calls *calls, const struct control_request 
     case CONTROL_END_SESSION:
         end_call(calls, &request->body.end_session, out, now_us);
         break;
+    case CONTROL_UPDATE_SESSION:
+    case CONTROL_GET_SESSION:
+    case CONTROL_LIST_SESSIONS:
     case CONTROL_REQUEST_UNKNOWN:
         refuse(out, CONTROL_NOT_IMPLEMENTED, "this request is not known here");
         break;
