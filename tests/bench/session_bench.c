@@ -31,7 +31,7 @@ static void make_packets(struct codecs *c)
 {
     int16_t pcm[SIM_CLIENT_RATE_HZ / FRAMES_PER_S];
     struct random_generator random;
-    struct voice_encoder *encoder = voice_encoder_create(SIM_CLIENT_RATE_HZ);
+    struct voice_encoder *encoder = voice_encoder_create(VOICE_CODEC_OPUS, SIM_CLIENT_RATE_HZ);
     assert(encoder != NULL);
     random_generator_init(&random, 1);
     for (size_t i = 0; i < PACKETS; i++) {
@@ -47,8 +47,8 @@ static struct codecs *create_codecs(size_t count)
     assert(c != NULL && count <= MANY);
     c->count = count;
     for (size_t i = 0; i < count; i++) {
-        c->encoder[i] = voice_encoder_create(SHARD_WORLD_RATE_HZ);
-        c->decoder[i] = voice_decoder_create(SHARD_WORLD_RATE_HZ);
+        c->encoder[i] = voice_encoder_create(VOICE_CODEC_OPUS, SHARD_WORLD_RATE_HZ);
+        c->decoder[i] = voice_decoder_create(VOICE_CODEC_OPUS, SHARD_WORLD_RATE_HZ);
         assert(c->encoder[i] != NULL && c->decoder[i] != NULL);
     }
     make_packets(c);

@@ -25,8 +25,8 @@ static void speak(struct voice *v)
 {
     struct random_generator random;
     random_generator_init(&random, 1);
-    v->encoder = voice_encoder_create(RATE_HZ);
-    v->decoder = voice_decoder_create(RATE_HZ);
+    v->encoder = voice_encoder_create(VOICE_CODEC_OPUS, RATE_HZ);
+    v->decoder = voice_decoder_create(VOICE_CODEC_OPUS, RATE_HZ);
     assert(v->encoder != NULL && v->decoder != NULL);
     for (size_t i = 0; i < FRAMES; i++) {
         speech_like_voice(&random, -20, RATE_HZ, i * FRAME_SAMPLES, v->pcm[i], FRAME_SAMPLES);

@@ -143,7 +143,7 @@ static void open_world(struct world *w)
         .setup = SDP_SETUP_ACTIVE,
         .fingerprint_count = 1,
         .has_audio = true,
-        .opus_payload_type = 111,
+        .payload_type = 111,
     };
     *w = (struct world){.now_us = BEGIN_US, .outbox = outbox_create(64, 1u << 20)};
     random_generator_init(&w->random, 1);

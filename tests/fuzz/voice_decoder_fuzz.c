@@ -34,7 +34,7 @@ static bool operate(struct voice_decoder *d, struct byte_reader *r, int16_t *pcm
     } else {
         const size_t left = byte_reader_left(r);
         const struct bytes_view payload = byte_reader_bytes(r, argument < left ? argument : left);
-        const uint32_t duration = voice_packet_duration(payload);
+        const uint32_t duration = voice_packet_duration(VOICE_CODEC_OPUS, payload);
         check(duration <= VOICE_PACKET_DURATION_MAX && duration % 120 == 0);
         result = voice_decoder_decode(d, payload, pcm, &samples, now_us);
         check(duration > 0 || result == VOICE_DECODER_MALFORMED);
@@ -49,7 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const uint32_t rate_hz[] = {16000, 24000};
     struct byte_reader r;
     byte_reader_init(&r, bytes_view_of(data, size));
-    struct voice_decoder *d = voice_decoder_create(rate_hz[byte_reader_u8(&r) % 2]);
+    struct voice_decoder *d =
+        voice_decoder_create(VOICE_CODEC_OPUS, rate_hz[byte_reader_u8(&r) % 2]);
     int16_t *pcm = malloc(VOICE_DECODER_SAMPLES_MAX * sizeof(*pcm));
     check(d != NULL && pcm != NULL);
     uint64_t now_us = 0;

@@ -82,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                       .outbox = outbox_create(1, 4u << 20)};
     random_generator_init(&w.random, 1);
     w.uplink = voice_uplink_create(&(struct voice_uplink_config){
-        .session_id = 1, .opus_payload_type = 111, .start_us = BEGIN_US, .outbox = w.outbox});
+        .session_id = 1, .payload_type = 111, .start_us = BEGIN_US, .outbox = w.outbox});
     w.sender = rtp_sender_create(&(struct rtp_sender_config){.random = random_seeded(&w.random)});
     const bool good = voice_uplink_attach(
         w.uplink, (struct backend_format){BACKEND_CODEC_PCM16, w.rate_khz}, 0, BEGIN_US);

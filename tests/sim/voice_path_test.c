@@ -92,7 +92,8 @@ static void open_listener(struct listener *l, uint32_t rate_hz)
 {
     *l = (struct listener){.receiver = rtp_receiver_create(),
                            .reorder = reorder_buffer_create(),
-                           .decoder = rate_hz > 0 ? voice_decoder_create(rate_hz) : NULL,
+                           .decoder =
+                               rate_hz > 0 ? voice_decoder_create(VOICE_CODEC_OPUS, rate_hz) : NULL,
                            .rate_hz = rate_hz};
 }
 
@@ -174,7 +175,7 @@ static void receive(struct listener *l, const struct wire_packet *wire, uint64_t
     const struct reorder_packet numbered = {
         .sequence = arrival.sequence,
         .timestamp = arrival.timestamp,
-        .duration = l->decoder != NULL ? voice_packet_duration(p.payload) : 960,
+        .duration = l->decoder != NULL ? voice_packet_duration(VOICE_CODEC_OPUS, p.payload) : 960,
         .payload = p.payload};
     (void)reorder_buffer_insert(l->reorder, &numbered, now_us);
     poll_slots(l, now_us);
@@ -257,7 +258,7 @@ static void send_tone(uint32_t rate_hz, size_t count, size_t silent_from, size_t
     random_generator_init(&random, 5);
     const struct rtp_sender_config config = {.random = random_seeded(&random)};
     struct rtp_sender *sender = rtp_sender_create(&config);
-    struct voice_encoder *encoder = voice_encoder_create(rate_hz);
+    struct voice_encoder *encoder = voice_encoder_create(VOICE_CODEC_OPUS, rate_hz);
     const size_t frame_samples = rate_hz / 50;
     for (size_t n = 0; n < count; n++) {
         int16_t frame[960];

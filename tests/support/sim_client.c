@@ -97,8 +97,8 @@ struct sim_client *sim_client_create(const struct sim_client_config *config)
     random_ice_chars(random_seeded(&c->random), c->ufrag, sizeof(c->ufrag) - 1);
     random_ice_chars(random_seeded(&c->random), c->pwd, sizeof(c->pwd) - 1);
     c->identity = dtls_identity_create(&fault);
-    c->encoder = voice_encoder_create(SIM_CLIENT_RATE_HZ);
-    c->decoder = voice_decoder_create(SIM_CLIENT_RATE_HZ);
+    c->encoder = voice_encoder_create(VOICE_CODEC_OPUS, SIM_CLIENT_RATE_HZ);
+    c->decoder = voice_decoder_create(VOICE_CODEC_OPUS, SIM_CLIENT_RATE_HZ);
     c->sender = rtp_sender_create(&(struct rtp_sender_config){.random = random_seeded(&c->random)});
     c->receiver = rtp_receiver_create();
     voice_rtcp_init(&c->rtcp, c->receiver, c->sender, config->seed);

@@ -504,7 +504,7 @@ static void a_payload_type_that_would_look_like_rtcp_is_not_used(void **state)
     CHECK_VERDICTS(table);
     assert_good(SESSION "m=audio 9 UDP/TLS/RTP/SAVPF 72 111\r\n" TRANSPORT MUX OPUS
                         "a=rtpmap:72 opus/48000/2\r\n");
-    assert_int_equal(offer.opus_payload_type, 111);
+    assert_int_equal(offer.audio_payload_type, 111);
 }
 
 static void rule_11_codecs(void **state)
@@ -542,7 +542,7 @@ static void the_first_opus_of_the_m_line_is_used_with_its_red(void **state)
                 "a=rtpmap:63 RED/48000/2\r\na=rtpmap:96 opus/48000/2\r\n"
                 "a=rtpmap:97 opus/48000/2\r\na=rtpmap:100 telephone-event/8000\r\n"
                 "a=rtpmap:110 telephone-event/48000\r\na=rtpmap:126 telephone-event/48000\r\n");
-    assert_int_equal(offer.opus_payload_type, 97);
+    assert_int_equal(offer.audio_payload_type, 97);
     assert_true(offer.has_red);
     assert_int_equal(offer.red_payload_type, 63);
     assert_true(offer.has_telephone_event);

@@ -4,6 +4,7 @@
 #include "common/base/random.h"
 #include "services/transceiver/core/media/voice_decoder.h"
 #include "services/transceiver/core/media/voice_encoder.h"
+#include "services/transceiver/core/media/voice_silence.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static void a_frame_becomes_one_packet_of_20_ms_at_32_kbits(void **state)
 {
     (void)state;
     for (size_t r = 0; r < COUNT_OF(rates_hz); r++) {
-        struct voice_encoder *e = voice_encoder_create(rates_hz[r]);
+        struct voice_encoder *e = voice_encoder_create(VOICE_CODEC_OPUS, rates_hz[r]);
         assert_non_null(e);
         size_t bytes = 0;
         for (size_t n = 0; n < FRAMES; n++) {
@@ -47,7 +48,8 @@ static void a_frame_becomes_one_packet_of_20_ms_at_32_kbits(void **state)
             uint8_t packet[VOICE_PACKET_BYTES_MAX];
             fill_frame(frame, rates_hz[r], n);
             const size_t len = voice_encoder_encode(e, frame, packet);
-            assert_int_equal(voice_packet_duration(bytes_view_of(packet, len)), 960);
+            assert_int_equal(voice_packet_duration(VOICE_CODEC_OPUS, bytes_view_of(packet, len)),
+                             960);
             bytes += len;
         }
         const size_t bits_per_s = bytes * 8 * 50 / FRAMES;
@@ -59,7 +61,7 @@ static void a_frame_becomes_one_packet_of_20_ms_at_32_kbits(void **state)
 static void a_reset_encoder_does_not_remember(void **state)
 {
     (void)state;
-    struct voice_encoder *e = voice_encoder_create(24000);
+    struct voice_encoder *e = voice_encoder_create(VOICE_CODEC_OPUS, 24000);
     int16_t frame[480];
     uint8_t first[VOICE_PACKET_BYTES_MAX];
     uint8_t packet[VOICE_PACKET_BYTES_MAX];
@@ -81,12 +83,13 @@ static void the_silence_packet_stays_silent_however_often_it_is_sent(void **stat
 {
     (void)state;
     for (size_t r = 0; r < COUNT_OF(rates_hz); r++) {
-        struct voice_silence silence;
-        assert_true(voice_encoder_make_silence(rates_hz[r], &silence));
-        const struct bytes_view packet = bytes_view_of(silence.data, silence.len);
-        assert_int_equal(voice_packet_duration(packet), 960);
-        struct voice_encoder *e = voice_encoder_create(rates_hz[r]);
-        struct voice_decoder *d = voice_decoder_create(48000);
+        static struct voice_silences silences;
+        assert_true(voice_silences_make(&silences));
+        const struct bytes_view packet =
+            voice_silences_find(&silences, VOICE_CODEC_OPUS, rates_hz[r]);
+        assert_int_equal(voice_packet_duration(VOICE_CODEC_OPUS, packet), 960);
+        struct voice_encoder *e = voice_encoder_create(VOICE_CODEC_OPUS, rates_hz[r]);
+        struct voice_decoder *d = voice_decoder_create(VOICE_CODEC_OPUS, 48000);
         int16_t pcm[VOICE_DECODER_SAMPLES_MAX];
         size_t samples = 0;
         for (size_t n = 0; n < FRAMES; n++) {
@@ -105,11 +108,42 @@ static void the_silence_packet_stays_silent_however_often_it_is_sent(void **stat
     }
 }
 
+/* How many of FRAMES packets carry the frame before them. */
+static size_t count_fec(struct voice_encoder *e)
+{
+    size_t count = 0;
+    for (size_t n = 0; n < FRAMES; n++) {
+        int16_t frame[960];
+        uint8_t packet[VOICE_PACKET_BYTES_MAX];
+        fill_frame(frame, 24000, n);
+        const size_t len = voice_encoder_encode(e, frame, packet);
+        count += voice_packet_has_fec(bytes_view_of(packet, len));
+    }
+    return count;
+}
+
+static void fec_is_there_when_loss_is_expected_and_it_is_not_forbidden(void **state)
+{
+    (void)state;
+    struct voice_encoder *e = voice_encoder_create(VOICE_CODEC_OPUS, 24000);
+    assert_int_equal(count_fec(e), 0);
+    voice_encoder_set_loss(e, 10);
+    assert_in_range(count_fec(e), FRAMES / 3, FRAMES); /* frames with a voice have it */
+    voice_encoder_set_fec(e, false);
+    assert_int_equal(count_fec(e), 0);
+    voice_encoder_set_fec(e, true);
+    assert_in_range(count_fec(e), FRAMES / 3, FRAMES); /* frames with a voice have it */
+    voice_encoder_set_loss(e, 0);
+    assert_int_equal(count_fec(e), 0);
+    voice_encoder_destroy(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_becomes_one_packet_of_20_ms_at_32_kbits),
         cmocka_unit_test(a_reset_encoder_does_not_remember),
+        cmocka_unit_test(fec_is_there_when_loss_is_expected_and_it_is_not_forbidden),
         cmocka_unit_test(the_silence_packet_stays_silent_however_often_it_is_sent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

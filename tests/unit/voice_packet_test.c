@@ -38,7 +38,7 @@ static void a_packet_of_one_or_two_frames_lasts_as_its_configuration_says(void *
             const size_t c = i / 2;
             const uint8_t packet[5] = {toc_of(config, i % 2 == 1, code_case[c].code), 1};
             const uint32_t duration =
-                voice_packet_duration(bytes_view_of(packet, code_case[c].len));
+                voice_packet_duration(VOICE_CODEC_OPUS, bytes_view_of(packet, code_case[c].len));
             if (duration != code_case[c].frames * frame_duration[config]) {
                 fail_msg("config %zu, code %u: %u", config, code_case[c].code, duration);
             }
@@ -55,7 +55,8 @@ static void a_packet_of_many_frames_lasts_their_sum_up_to_120_ms_and_none_is_mal
                                                    (uint8_t)count};
             const uint32_t sum = count * frame_duration[config];
             const uint32_t expected = sum <= VOICE_PACKET_DURATION_MAX ? sum : 0;
-            const uint32_t duration = voice_packet_duration(bytes_view_of(packet, 2 + count));
+            const uint32_t duration =
+                voice_packet_duration(VOICE_CODEC_OPUS, bytes_view_of(packet, 2 + count));
             if (duration != expected) {
                 fail_msg("config %zu, %u frames: %u, not %u", config, count, duration, expected);
             }
@@ -105,7 +106,8 @@ static void a_packet_is_measured_only_when_it_keeps_every_rule_of_its_code(void 
         uint8_t packet[16];
         const size_t len = strlen(rule_case[i].hex) / 2;
         assert_true(bytes_from_hex(bytes_view_of_text(rule_case[i].hex), packet, len));
-        const uint32_t duration = voice_packet_duration(bytes_view_of(packet, len));
+        const uint32_t duration =
+            voice_packet_duration(VOICE_CODEC_OPUS, bytes_view_of(packet, len));
         if (duration != rule_case[i].duration) {
             fail_msg("%s: %u, not %u", rule_case[i].what, duration, rule_case[i].duration);
         }
@@ -116,8 +118,74 @@ static void a_payload_of_1275_bytes_is_measured_and_a_longer_one_is_not(void **s
 {
     (void)state;
     static const uint8_t packet[VOICE_PACKET_BYTES_MAX + 1] = {0x08};
-    assert_int_equal(voice_packet_duration(bytes_view_of(packet, VOICE_PACKET_BYTES_MAX)), 960);
-    assert_int_equal(voice_packet_duration(bytes_view_of(packet, VOICE_PACKET_BYTES_MAX + 1)), 0);
+    assert_int_equal(
+        voice_packet_duration(VOICE_CODEC_OPUS, bytes_view_of(packet, VOICE_PACKET_BYTES_MAX)),
+        960);
+    assert_int_equal(
+        voice_packet_duration(VOICE_CODEC_OPUS, bytes_view_of(packet, VOICE_PACKET_BYTES_MAX + 1)),
+        0);
+}
+
+/* RFC 6716 s.4.2.3: a voice bit for each 20 ms, then the bit of FEC. */
+static void a_mono_silk_packet_tells_of_voice_and_fec_in_its_first_byte(void **state)
+{
+    (void)state;
+    enum { UNKNOWN = VOICE_PACKET_VOICE_UNKNOWN, NONE = VOICE_PACKET_VOICE_NONE };
+    enum { HEARD = VOICE_PACKET_VOICE_HEARD };
+    static const struct {
+        const char *what;
+        const char *hex;
+        int voice;
+        bool has_fec;
+    } peek_case[] = {
+        {"10 ms: neither", "003f", NONE, false},
+        {"20 ms: neither", "083f", NONE, false},
+        {"20 ms: voice", "08bf", HEARD, false},
+        {"20 ms: FEC", "087f", NONE, true},
+        {"20 ms: both", "08ff", HEARD, true},
+        {"40 ms: neither", "101f", NONE, false},
+        {"40 ms: voice in the second half", "105f", HEARD, false},
+        {"40 ms: FEC", "103f", NONE, true},
+        {"60 ms: neither", "180f", NONE, false},
+        {"60 ms: voice in the third", "182f", HEARD, false},
+        {"60 ms: FEC", "181f", NONE, true},
+        {"hybrid 20 ms: both", "78ff", HEARD, true},
+        {"two frames: the first counts", "0980ff", HEARD, false},
+        {"two frames of told lengths", "0a0140ff", NONE, true},
+        {"many frames with padding", "0b4201c0ff00", HEARD, true},
+        {"stereo", "0cff", UNKNOWN, false},
+        {"CELT", "f8ff", UNKNOWN, false},
+        {"a TOC alone (DTX)", "08", UNKNOWN, false},
+        {"malformed: an odd half", "09ffffff", UNKNOWN, false},
+        {"empty", "", UNKNOWN, false},
+    };
+    for (size_t i = 0; i < COUNT_OF(peek_case); i++) {
+        uint8_t packet[16];
+        const size_t len = strlen(peek_case[i].hex) / 2;
+        assert_true(bytes_from_hex(bytes_view_of_text(peek_case[i].hex), packet, len));
+        const struct bytes_view opus = bytes_view_of(packet, len);
+        if ((int)voice_packet_voice(opus) != peek_case[i].voice ||
+            voice_packet_has_fec(opus) != peek_case[i].has_fec) {
+            fail_msg("%s: voice %d, FEC %d", peek_case[i].what, voice_packet_voice(opus),
+                     voice_packet_has_fec(opus));
+        }
+    }
+}
+
+static void a_payload_of_g711_lasts_a_sample_a_byte_in_steps_of_2500_us_up_to_120_ms(void **state)
+{
+    (void)state;
+    static const uint8_t payload[1000];
+    static const struct {
+        size_t len;
+        uint32_t duration;
+    } g711_case[] = {{0, 0},     {1, 0},     {19, 0},  {20, 20}, {21, 0},
+                     {160, 160}, {960, 960}, {961, 0}, {980, 0}};
+    for (size_t i = 0; i < 2 * COUNT_OF(g711_case); i++) {
+        assert_int_equal(voice_packet_duration(i % 2 == 0 ? VOICE_CODEC_PCMU : VOICE_CODEC_PCMA,
+                                               bytes_view_of(payload, g711_case[i / 2].len)),
+                         g711_case[i / 2].duration);
+    }
 }
 
 int main(void)
@@ -127,6 +195,8 @@ int main(void)
         cmocka_unit_test(
             a_packet_of_many_frames_lasts_their_sum_up_to_120_ms_and_none_is_malformed),
         cmocka_unit_test(a_packet_is_measured_only_when_it_keeps_every_rule_of_its_code),
+        cmocka_unit_test(a_mono_silk_packet_tells_of_voice_and_fec_in_its_first_byte),
+        cmocka_unit_test(a_payload_of_g711_lasts_a_sample_a_byte_in_steps_of_2500_us_up_to_120_ms),
         cmocka_unit_test(a_payload_of_1275_bytes_is_measured_and_a_longer_one_is_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ struct world {
 static void make_opus(struct world *w)
 {
     int16_t pcm[320];
-    struct voice_encoder *e = voice_encoder_create(16000);
+    struct voice_encoder *e = voice_encoder_create(VOICE_CODEC_OPUS, 16000);
     for (int i = 0; i < 320; i++) {
         pcm[i] = (int16_t)(i % 40 * 400 - 8000);
     }
@@ -42,7 +42,7 @@ static void open_world(struct world *w, uint8_t rate_khz)
     w->frames = (struct outbox_frames){.outbox = w->outbox};
     make_opus(w);
     w->uplink = voice_uplink_create(&(struct voice_uplink_config){
-        .session_id = ID, .opus_payload_type = OPUS, .start_us = START_US, .outbox = w->outbox});
+        .session_id = ID, .payload_type = OPUS, .start_us = START_US, .outbox = w->outbox});
     if (rate_khz != 0) {
         assert_true(voice_uplink_attach(
             w->uplink, (struct backend_format){BACKEND_CODEC_PCM16, rate_khz}, 0, START_US));
@@ -117,7 +117,7 @@ static void a_packet_in_order_is_a_frame_at_once(void **state)
         struct world w;
         int16_t pcm[VOICE_DECODER_SAMPLES_MAX];
         size_t samples = 0;
-        struct voice_decoder *d = voice_decoder_create(rate_khz[r] * 1000u);
+        struct voice_decoder *d = voice_decoder_create(VOICE_CODEC_OPUS, rate_khz[r] * 1000u);
         open_world(&w, rate_khz[r]);
         for (uint32_t slot = 0; slot < 50; slot++) {
             assert_int_equal(speak(&w, slot), VOICE_UPLINK_TAKEN);

@@ -243,7 +243,7 @@ static void the_facts_of_some_real_offers(void **state)
         if (table[row].ufrag != NULL) {
             assert_string_equal(offer.ice_ufrag, table[row].ufrag);
         }
-        assert_int_equal(offer.opus_payload_type, table[row].opus);
+        assert_int_equal(offer.audio_payload_type, table[row].opus);
         assert_int_equal(offer.has_red, table[row].has_red);
         assert_int_equal(offer.max_message_bytes, table[row].max_message_bytes);
         assert_int_equal(offer.offers_sped, table[row].offers_sped);

@@ -5,24 +5,26 @@
 #include <opus.h>
 #include <stdlib.h>
 
-#define CLOCK_HZ      48000
-#define UNITS_2500_US 120
+#define UNITS_PER_S_2500US 400
 
 #define BUDGET_US_MAX (10 * US_PER_S)
 
 struct voice_decoder {
+    enum voice_codec codec;
     OpusDecoder *opus;
     uint32_t rate_hz;
     uint64_t budget_us; /* of media, as of budget_at_us */
     uint64_t budget_at_us;
 };
 
-struct voice_decoder *voice_decoder_create(uint32_t rate_hz)
+struct voice_decoder *voice_decoder_create(enum voice_codec codec, uint32_t rate_hz)
 {
     struct voice_decoder *d = calloc(1, sizeof(*d));
     if (d == NULL) {
         return NULL;
     }
+    assert(codec == VOICE_CODEC_OPUS);
+    d->codec = codec;
     d->rate_hz = rate_hz;
     d->budget_us = BUDGET_US_MAX;
     d->opus = opus_decoder_create((opus_int32)rate_hz, 1, NULL);
@@ -57,7 +59,7 @@ static bool spend(struct voice_decoder *d, uint32_t duration, uint64_t now_us)
     const uint64_t elapsed_us = time_earlier(time_since(d->budget_at_us, now_us), BUDGET_US_MAX);
     d->budget_at_us = now_us;
     d->budget_us = time_earlier(d->budget_us + elapsed_us * 3 / 2, BUDGET_US_MAX);
-    const uint64_t cost_us = duration * US_PER_S / CLOCK_HZ;
+    const uint64_t cost_us = duration * US_PER_S / voice_codec_clock_hz(d->codec);
     if (cost_us > d->budget_us) {
         return false;
     }
@@ -65,41 +67,45 @@ static bool spend(struct voice_decoder *d, uint32_t duration, uint64_t now_us)
     return true;
 }
 
-/* The room that libopus is given: as much as is asked of it, and no more. */
-static int samples_in(const struct voice_decoder *d, uint32_t duration)
+static void assert_duration(const struct voice_decoder *d, uint32_t duration)
 {
-    return (int)(duration * (uint64_t)d->rate_hz / CLOCK_HZ);
+    const uint32_t clock_hz = voice_codec_clock_hz(d->codec);
+    assert(duration > 0);
+    assert(duration <= VOICE_PACKET_DURATION_MAX / (48000 / clock_hz));
+    assert(duration % (clock_hz / UNITS_PER_S_2500US) == 0);
+    (void)clock_hz;
+    (void)duration;
 }
 
-static enum voice_decoder_result give(int opus_result, size_t *out_samples)
+/* payload.data NULL asks for concealment. */
+static enum voice_decoder_result decode(struct voice_decoder *d, struct bytes_view payload,
+                                        bool is_fec, uint32_t duration, int16_t *pcm,
+                                        size_t *out_samples, uint64_t now_us)
 {
-    *out_samples = opus_result > 0 ? (size_t)opus_result : 0;
-    return opus_result > 0 ? VOICE_DECODER_OK : VOICE_DECODER_MALFORMED;
+    *out_samples = 0;
+    if (!spend(d, duration, now_us)) {
+        return VOICE_DECODER_OVER_BUDGET;
+    }
+    const int samples_max = (int)(duration * (uint64_t)d->rate_hz / voice_codec_clock_hz(d->codec));
+    const int samples =
+        opus_decode(d->opus, payload.data, (opus_int32)payload.len, pcm, samples_max, is_fec);
+    if (samples <= 0) {
+        return VOICE_DECODER_MALFORMED;
+    }
+    *out_samples = (size_t)samples;
+    return VOICE_DECODER_OK;
 }
 
 enum voice_decoder_result voice_decoder_decode(struct voice_decoder *d, struct bytes_view payload,
                                                int16_t pcm[VOICE_DECODER_SAMPLES_MAX],
                                                size_t *out_samples, uint64_t now_us)
 {
-    *out_samples = 0;
-    const uint32_t duration = voice_packet_duration(payload);
+    const uint32_t duration = voice_packet_duration(d->codec, payload);
     if (duration == 0) {
+        *out_samples = 0;
         return VOICE_DECODER_MALFORMED;
     }
-    if (!spend(d, duration, now_us)) {
-        return VOICE_DECODER_OVER_BUDGET;
-    }
-    return give(opus_decode(d->opus, payload.data, (opus_int32)payload.len, pcm,
-                            samples_in(d, duration), 0),
-                out_samples);
-}
-
-static void assert_missing(uint32_t duration)
-{
-    assert(duration > 0);
-    assert(duration <= VOICE_PACKET_DURATION_MAX);
-    assert(duration % UNITS_2500_US == 0);
-    (void)duration;
+    return decode(d, payload, false, duration, pcm, out_samples, now_us);
 }
 
 enum voice_decoder_result voice_decoder_decode_fec(struct voice_decoder *d, struct bytes_view next,
@@ -107,27 +113,18 @@ enum voice_decoder_result voice_decoder_decode_fec(struct voice_decoder *d, stru
                                                    int16_t pcm[VOICE_DECODER_SAMPLES_MAX],
                                                    size_t *out_samples, uint64_t now_us)
 {
-    assert_missing(duration);
-    *out_samples = 0;
-    if (voice_packet_duration(next) == 0) {
+    assert_duration(d, duration);
+    if (voice_packet_duration(d->codec, next) == 0) {
+        *out_samples = 0;
         return VOICE_DECODER_MALFORMED;
     }
-    if (!spend(d, duration, now_us)) {
-        return VOICE_DECODER_OVER_BUDGET;
-    }
-    return give(
-        opus_decode(d->opus, next.data, (opus_int32)next.len, pcm, samples_in(d, duration), 1),
-        out_samples);
+    return decode(d, next, true, duration, pcm, out_samples, now_us);
 }
 
 enum voice_decoder_result voice_decoder_conceal(struct voice_decoder *d, uint32_t duration,
                                                 int16_t pcm[VOICE_DECODER_SAMPLES_MAX],
                                                 size_t *out_samples, uint64_t now_us)
 {
-    assert_missing(duration);
-    *out_samples = 0;
-    if (!spend(d, duration, now_us)) {
-        return VOICE_DECODER_OVER_BUDGET;
-    }
-    return give(opus_decode(d->opus, NULL, 0, pcm, samples_in(d, duration), 0), out_samples);
+    assert_duration(d, duration);
+    return decode(d, (struct bytes_view){0}, false, duration, pcm, out_samples, now_us);
 }

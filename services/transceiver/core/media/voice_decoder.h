@@ -1,9 +1,10 @@
 /*
- * voice_decoder.h - Opus to PCM at the backend's rate
+ * voice_decoder.h - the client's payloads to PCM at the backend's rate
  *
  * Takes:   payloads in order, each once; authenticated, but not believed.
  * Gives:   mono 16-bit samples at rate_hz (a stereo packet is mixed down).
  * Owns:    the decoder's state, some 18 KB; no heap after create.
+ * Units:   durations at voice_codec_clock_hz, multiples of 2.5 ms up to 120 ms.
  * Rule:    media beyond 1.5 times real time is refused, with 10 s in hand since a stall ends in a
  *          burst: one packet may hold 120 ms, so the rate of packets does not bound the work.
  * Fails:   with a reason and no samples; the decoder stays usable.
@@ -20,14 +21,14 @@
 
 enum voice_decoder_result {
     VOICE_DECODER_OK,
-    VOICE_DECODER_MALFORMED,  /* empty, too long, or not Opus */
+    VOICE_DECODER_MALFORMED,  /* empty, too long, or not of the codec */
     VOICE_DECODER_OVER_BUDGET /* decoded too much media for the time that has passed */
 };
 
 struct voice_decoder;
 
-/* rate_hz: 8000, 12000, 16000, 24000 or 48000. NULL without memory. */
-struct voice_decoder *voice_decoder_create(uint32_t rate_hz);
+/* rate_hz: 8000, 16000, 24000 or 48000. NULL without memory. */
+struct voice_decoder *voice_decoder_create(enum voice_codec codec, uint32_t rate_hz);
 void voice_decoder_destroy(struct voice_decoder *d);
 
 /* Forget the past: the next packet is of another encoder. The budget stays. */
@@ -43,8 +44,7 @@ enum voice_decoder_result voice_decoder_decode_fec(struct voice_decoder *d, stru
                                                    uint32_t duration,
                                                    int16_t pcm[VOICE_DECODER_SAMPLES_MAX],
                                                    size_t *out_samples, uint64_t now_us);
-/* What a listener would expect in place of a lost packet. duration: in timestamp units, a multiple
- * of 120 (2.5 ms) up to VOICE_PACKET_DURATION_MAX. */
+/* What a listener would expect in place of a lost packet. */
 enum voice_decoder_result voice_decoder_conceal(struct voice_decoder *d, uint32_t duration,
                                                 int16_t pcm[VOICE_DECODER_SAMPLES_MAX],
                                                 size_t *out_samples, uint64_t now_us);

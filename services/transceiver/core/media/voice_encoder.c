@@ -5,10 +5,9 @@
 #include <opus.h>
 #include <stdlib.h>
 
-#define FRAMES_PER_S      50
-#define BITRATE           32000
-#define COMPLEXITY        5
-#define FRAME_SAMPLES_MAX 960
+#define FRAMES_PER_S 50
+#define BITRATE      32000
+#define COMPLEXITY   5
 
 struct voice_encoder {
     OpusEncoder *opus;
@@ -24,12 +23,14 @@ static bool configure(OpusEncoder *opus)
            opus_encoder_ctl(opus, OPUS_SET_COMPLEXITY(COMPLEXITY)) == OPUS_OK;
 }
 
-struct voice_encoder *voice_encoder_create(uint32_t rate_hz)
+struct voice_encoder *voice_encoder_create(enum voice_codec codec, uint32_t rate_hz)
 {
     struct voice_encoder *e = calloc(1, sizeof(*e));
     if (e == NULL) {
         return NULL;
     }
+    assert(codec == VOICE_CODEC_OPUS);
+    (void)codec;
     e->frame_samples = (int)rate_hz / FRAMES_PER_S;
     e->opus = opus_encoder_create((opus_int32)rate_hz, 1, OPUS_APPLICATION_VOIP, NULL);
     if (e->opus == NULL || !configure(e->opus)) {
@@ -50,22 +51,32 @@ void voice_encoder_destroy(struct voice_encoder *e)
     free(e);
 }
 
+/* No setting of ours is out of range. */
+static void must(int opus_error)
+{
+    assert(opus_error == OPUS_OK);
+    (void)opus_error;
+}
+
 void voice_encoder_tune(struct voice_encoder *e, uint32_t bitrate_bps, unsigned complexity)
 {
-    const int bitrate_error = opus_encoder_ctl(e->opus, OPUS_SET_BITRATE((opus_int32)bitrate_bps));
-    const int complexity_error =
-        opus_encoder_ctl(e->opus, OPUS_SET_COMPLEXITY((opus_int32)complexity));
-    assert(bitrate_error == OPUS_OK);
-    assert(complexity_error == OPUS_OK);
-    (void)bitrate_error;
-    (void)complexity_error;
+    must(opus_encoder_ctl(e->opus, OPUS_SET_BITRATE((opus_int32)bitrate_bps)));
+    must(opus_encoder_ctl(e->opus, OPUS_SET_COMPLEXITY((opus_int32)complexity)));
+}
+
+void voice_encoder_set_loss(struct voice_encoder *e, unsigned percent)
+{
+    must(opus_encoder_ctl(e->opus, OPUS_SET_PACKET_LOSS_PERC((opus_int32)percent)));
+}
+
+void voice_encoder_set_fec(struct voice_encoder *e, bool is_on)
+{
+    must(opus_encoder_ctl(e->opus, OPUS_SET_INBAND_FEC(is_on ? 1 : 0)));
 }
 
 void voice_encoder_reset(struct voice_encoder *e)
 {
-    const int error = opus_encoder_ctl(e->opus, OPUS_RESET_STATE);
-    assert(error == OPUS_OK);
-    (void)error;
+    must(opus_encoder_ctl(e->opus, OPUS_RESET_STATE));
 }
 
 size_t voice_encoder_encode(struct voice_encoder *e, const int16_t *frame,
@@ -75,19 +86,4 @@ size_t voice_encoder_encode(struct voice_encoder *e, const int16_t *frame,
         opus_encode(e->opus, frame, e->frame_samples, out, VOICE_PACKET_BYTES_MAX);
     assert(len > 0);
     return (size_t)len;
-}
-
-bool voice_encoder_make_silence(uint32_t rate_hz, struct voice_silence *out)
-{
-    struct voice_encoder *e = voice_encoder_create(rate_hz);
-    if (e == NULL) {
-        return false;
-    }
-    const int16_t zeros[FRAME_SAMPLES_MAX] = {0};
-    uint8_t packet[VOICE_PACKET_BYTES_MAX];
-    out->len = voice_encoder_encode(e, zeros, packet);
-    voice_encoder_destroy(e);
-    assert(out->len <= sizeof(out->data));
-    memcpy(out->data, packet, out->len);
-    return true;
 }

@@ -209,7 +209,7 @@ static void write_audio_formats(struct answer_writer *w)
     if (uses_red(w)) {
         write_payload_type(w, w->offer->red_payload_type);
     }
-    write_payload_type(w, w->offer->opus_payload_type);
+    write_payload_type(w, w->offer->audio_payload_type);
     if (uses_telephone_event(w)) {
         write_payload_type(w, w->offer->telephone_event_payload_type);
     }
@@ -218,7 +218,7 @@ static void write_audio_formats(struct answer_writer *w)
 
 static void write_codecs(struct answer_writer *w)
 {
-    const uint8_t opus = w->offer->opus_payload_type;
+    const uint8_t opus = w->offer->audio_payload_type;
     if (uses_red(w)) {
         number_line(w, "a=rtpmap:", w->offer->red_payload_type, " red/48000/2");
         sdp_writer_text(&w->text, "a=fmtp:");

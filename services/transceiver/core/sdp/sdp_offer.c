@@ -274,8 +274,8 @@ static void take_audio(struct offer_draft *d, size_t index)
     struct sdp_offer *offer = d->offer;
     offer->section[index].is_accepted = true;
     offer->has_audio = true;
-    offer->opus_payload_type = find_codec(draft, SDP_CODEC_OPUS);
-    offer->red_payload_type = find_red(draft, offer->opus_payload_type);
+    offer->audio_payload_type = find_codec(draft, SDP_CODEC_OPUS);
+    offer->red_payload_type = find_red(draft, offer->audio_payload_type);
     offer->has_red = offer->red_payload_type != SDP_NO_PAYLOAD_TYPE;
     offer->telephone_event_payload_type = find_codec(draft, SDP_CODEC_TELEPHONE_EVENT);
     offer->has_telephone_event = offer->telephone_event_payload_type != SDP_NO_PAYLOAD_TYPE;

@@ -14,6 +14,7 @@
 #define EARSHOT_SDP_OFFER_H
 
 #include "common/base/bytes.h"
+#include "services/transceiver/core/voice_codec.h"
 
 #define SDP_BYTES_MAX        65536
 #define SDP_SECTIONS_MAX     8
@@ -69,11 +70,13 @@ struct sdp_offer {
     bool offers_sped; /* DTLS inside STUN (fast set-up) */
 
     bool has_audio;
-    uint8_t opus_payload_type;
+    enum voice_codec audio_codec; /* the first of ours in the m-line */
+    uint8_t audio_payload_type;
     bool has_red;
     uint8_t red_payload_type; /* for the Opus above */
     bool has_telephone_event;
-    uint8_t telephone_event_payload_type; /* 48 kHz */
+    uint8_t telephone_event_payload_type; /* of the codec's clock */
+    bool has_nack;                        /* a=rtcp-fb of the codec: we may be asked again */
     uint8_t extmap_audio_level;           /* id 1..14, 0 = not offered both ways (RFC 6464) */
     uint8_t extmap_mid;                   /* id 1..14, 0 = not offered both ways */
     bool has_rtcp_rsize;

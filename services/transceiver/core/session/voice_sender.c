@@ -14,12 +14,6 @@ struct voice_sender {
     struct voice_sender_stats stats;
 };
 
-bool voice_silences_make(struct voice_silences *out)
-{
-    return voice_encoder_make_silence(16000, &out->at_16khz) &&
-           voice_encoder_make_silence(24000, &out->at_24khz);
-}
-
 struct voice_sender *voice_sender_create(const struct voice_sender_config *config)
 {
     struct voice_sender *s = calloc(1, sizeof(*s));
@@ -54,7 +48,7 @@ bool voice_sender_attach(struct voice_sender *s, struct playout_queue *queue, ui
     }
     voice_encoder_destroy(s->encoder);
     s->rate_hz = rate_hz;
-    s->encoder = voice_encoder_create(rate_hz);
+    s->encoder = voice_encoder_create(s->config.codec, rate_hz);
     if (s->encoder != NULL && s->config.bitrate_bps != 0) {
         voice_encoder_tune(s->encoder, s->config.bitrate_bps, s->config.complexity);
     }
@@ -84,10 +78,11 @@ static bool encode_slot(struct voice_sender *s, uint8_t out[VOICE_PACKET_BYTES_M
     const enum playout_slot slot =
         s->queue == NULL ? PLAYOUT_SLOT_SILENCE : playout_queue_take(s->queue, frame, now_us);
     if (slot == PLAYOUT_SLOT_SILENCE) {
-        const struct voice_silence *silence =
-            s->rate_hz == 24000 ? &s->config.silences->at_24khz : &s->config.silences->at_16khz;
-        memcpy(out, silence->data, silence->len);
-        *len = silence->len;
+        /* Before a backend is attached no rate is known, and any will do. */
+        const struct bytes_view silence = voice_silences_find(s->config.silences, s->config.codec,
+                                                              s->rate_hz == 0 ? 16000 : s->rate_hz);
+        memcpy(out, silence.data, silence.len);
+        *len = silence.len;
         return false;
     }
     if (slot == PLAYOUT_SLOT_FIRST) {
@@ -110,8 +105,7 @@ size_t voice_sender_poll_packet(struct voice_sender *s, uint8_t *out, uint64_t n
         size_t payload_bytes = 0;
         const bool is_speech =
             encode_slot(s, out + RTP_PACKET_HEADER_BYTES, &payload_bytes, now_us);
-        rtp_sender_write_header(s->rtp, s->config.opus_payload_type, payload_bytes, !is_speech,
-                                out);
+        rtp_sender_write_header(s->rtp, s->config.payload_type, payload_bytes, !is_speech, out);
         s->stats.packets++;
         s->stats.speech_packets += is_speech;
         return RTP_PACKET_HEADER_BYTES + payload_bytes;

@@ -15,24 +15,17 @@
 
 #include "services/transceiver/core/media/playout_queue.h"
 #include "services/transceiver/core/media/voice_encoder.h"
+#include "services/transceiver/core/media/voice_silence.h"
 #include "services/transceiver/core/rtp/rtp_sender.h"
 
 #define VOICE_SENDER_SLOT_US (20 * US_PER_MS)
 /* Sessions are spread over the slot, so that their packets do not leave in one spike. */
 #define VOICE_SENDER_PHASES 10
 
-/* The silence packets of a process, made once: one per rate. */
-struct voice_silences {
-    struct voice_silence at_16khz;
-    struct voice_silence at_24khz;
-};
-
-/* False without memory. */
-MUST_USE bool voice_silences_make(struct voice_silences *out);
-
 struct voice_sender_config {
     uint32_t session_id;
-    uint8_t opus_payload_type;
+    enum voice_codec codec;
+    uint8_t payload_type;
     uint32_t bitrate_bps;                  /* of Opus; 0 = as voice_encoder.h has it */
     unsigned complexity;                   /* likewise, with bitrate_bps */
     const struct voice_silences *silences; /* borrowed */

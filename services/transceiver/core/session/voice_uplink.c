@@ -75,7 +75,7 @@ bool voice_uplink_attach(struct voice_uplink *u, struct backend_format in, uint6
         return false;
     }
     u->format = in;
-    u->decoder = voice_decoder_create(in.rate_khz * 1000u);
+    u->decoder = voice_decoder_create(u->config.codec, in.rate_khz * 1000u);
     return u->decoder != NULL;
 }
 
@@ -204,16 +204,16 @@ static enum voice_uplink_result input(struct voice_uplink *u, const struct rtp_p
     if (u->decoder == NULL) {
         return VOICE_UPLINK_NOT_ACCEPTED;
     }
-    const bool is_opus = packet->payload_type == u->config.opus_payload_type;
+    const bool is_voice = packet->payload_type == u->config.payload_type;
     const struct reorder_packet numbered = {
         .sequence = arrival.sequence,
         .timestamp = arrival.timestamp,
-        .duration = is_opus ? voice_packet_duration(packet->payload) : 0,
-        .payload = is_opus ? packet->payload : (struct bytes_view){0},
+        .duration = is_voice ? voice_packet_duration(u->config.codec, packet->payload) : 0,
+        .payload = is_voice ? packet->payload : (struct bytes_view){0},
     };
     const enum reorder_result result = reorder_buffer_insert(u->reorder, &numbered, now_us);
     deliver(u, now_us);
-    return is_opus ? result_of(result) : VOICE_UPLINK_OTHER_PAYLOAD;
+    return is_voice ? result_of(result) : VOICE_UPLINK_OTHER_PAYLOAD;
 }
 
 enum voice_uplink_result voice_uplink_input(struct voice_uplink *u, const struct rtp_packet *packet,

@@ -17,10 +17,12 @@
 #include "common/backend_link/backend_payload.h"
 #include "services/transceiver/core/outbox.h"
 #include "services/transceiver/core/rtp/rtp_receiver.h"
+#include "services/transceiver/core/voice_codec.h"
 
 struct voice_uplink_config {
     uint32_t session_id;
-    uint8_t opus_payload_type;
+    enum voice_codec codec;
+    uint8_t payload_type;
     uint64_t start_us;     /* when the session clock was 0 */
     struct outbox *outbox; /* borrowed */
 };
