@@ -91,6 +91,51 @@ static const struct {
      offsetof(struct backend_port_counters, stream.audio_dropped)},
 };
 
+static const char *end_reason(size_t i)
+{
+    return session_end_reason_name((enum session_end_reason)i);
+}
+
+static const char *client_verdict(size_t i)
+{
+    return client_leg_result_name((enum client_leg_result)i);
+}
+
+static const char *shim_verdict(size_t i)
+{
+    return relay_leg_result_name((enum relay_leg_result)i);
+}
+
+static const char *voice_verdict(size_t i)
+{
+    return voice_uplink_result_name((enum voice_uplink_result)i);
+}
+
+/* Families of one label; its values are an enum, and the counters an array by it. */
+static const struct {
+    const char *name;
+    const char *help;
+    const char *label;
+    const char *(*value_of)(size_t index);
+    size_t count;
+    enum owner owner;
+    size_t offset;
+} by_enum[] = {
+    {"earshot_transceiver_sessions_ended_total", "Calls that ended, by reason", "reason",
+     end_reason, SESSION_END_REASON_COUNT, IN_CALLS,
+     offsetof(struct shard_counters, sessions_ended)},
+    {"earshot_transceiver_datagrams_total", "Client datagrams, by what became of them", "verdict",
+     client_verdict, CLIENT_LEG_RESULT_COUNT, IN_LOOP,
+     offsetof(struct event_loop_counters, datagrams)},
+    {"earshot_transceiver_shims_total", "Datagrams of relays, by what their shim was worth",
+     "verdict", shim_verdict, RELAY_LEG_RESULT_COUNT, IN_LOOP,
+     offsetof(struct event_loop_counters, relay_leg)},
+    {"earshot_transceiver_voice_packets_total",
+     "RTP packets of clients, by what became of them, in calls that have ended", "verdict",
+     voice_verdict, VOICE_UPLINK_RESULT_COUNT, IN_CALLS,
+     offsetof(struct shard_counters, voice_packets)},
+};
+
 static void print_labelled(struct metrics_text *t, const char *label, const char *value,
                            uint64_t number)
 {
@@ -99,40 +144,19 @@ static void print_labelled(struct metrics_text *t, const char *label, const char
     metrics_sample_u64(t, labels, number);
 }
 
-static void print_reasons(struct metrics_text *t, const struct transceiver_metrics *m)
+static void print_by_enum(struct metrics_text *t, const struct transceiver_metrics *m)
 {
-    metrics_family(t, "earshot_transceiver_sessions_ended_total", METRIC_COUNTER,
-                   "Calls that ended, by reason");
-    for (size_t i = 0; i < SESSION_END_REASON_COUNT; i++) {
-        print_labelled(
-            t, "reason", session_end_reason_name((enum session_end_reason)i),
-            sum(m, IN_CALLS,
-                offsetof(struct shard_counters, sessions_ended) + i * sizeof(metric_value)));
+    for (size_t f = 0; f < COUNT_OF(by_enum); f++) {
+        metrics_family(t, by_enum[f].name, METRIC_COUNTER, by_enum[f].help);
+        for (size_t i = 0; i < by_enum[f].count; i++) {
+            print_labelled(t, by_enum[f].label, by_enum[f].value_of(i),
+                           sum(m, by_enum[f].owner, by_enum[f].offset + i * sizeof(metric_value)));
+        }
     }
-    metrics_family(t, "earshot_transceiver_datagrams_total", METRIC_COUNTER,
-                   "Client datagrams, by what became of them");
-    for (size_t i = 0; i < CLIENT_LEG_RESULT_COUNT; i++) {
-        print_labelled(
-            t, "verdict", client_leg_result_name((enum client_leg_result)i),
-            sum(m, IN_LOOP,
-                offsetof(struct event_loop_counters, datagrams) + i * sizeof(metric_value)));
-    }
-    metrics_family(t, "earshot_transceiver_shims_total", METRIC_COUNTER,
-                   "Datagrams of relays, by what their shim was worth");
-    for (size_t i = 0; i < RELAY_LEG_RESULT_COUNT; i++) {
-        print_labelled(
-            t, "verdict", relay_leg_result_name((enum relay_leg_result)i),
-            sum(m, IN_LOOP,
-                offsetof(struct event_loop_counters, relay_leg) + i * sizeof(metric_value)));
-    }
-    metrics_family(t, "earshot_transceiver_voice_packets_total", METRIC_COUNTER,
-                   "RTP packets of clients, by what became of them, in calls that have ended");
-    for (size_t i = 0; i < VOICE_UPLINK_RESULT_COUNT; i++) {
-        print_labelled(
-            t, "verdict", voice_uplink_result_name((enum voice_uplink_result)i),
-            sum(m, IN_CALLS,
-                offsetof(struct shard_counters, voice_packets) + i * sizeof(metric_value)));
-    }
+}
+
+static void print_frames(struct metrics_text *t, const struct transceiver_metrics *m)
+{
     metrics_family(t, "earshot_transceiver_audio_frames_total", METRIC_COUNTER,
                    "20 ms frames to backends, in calls that have ended");
     print_labelled(t, "outcome", "decoded",
@@ -194,7 +218,8 @@ void transceiver_metrics_print(struct metrics_text *t, void *context)
     metrics_sample_u64(t, NULL, m->capacity);
     metrics_family(t, "earshot_transceiver_draining", METRIC_GAUGE, "1 after SIGTERM");
     metrics_sample_u64(t, NULL, metric_get(&m->is_draining));
-    print_reasons(t, m);
+    print_by_enum(t, m);
+    print_frames(t, m);
     print_histograms(t, m);
     print_keys(t, m);
 }
