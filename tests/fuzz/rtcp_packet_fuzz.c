@@ -15,6 +15,17 @@ static void look_for(const struct rtcp_packet *p, uint32_t ssrc)
         (cname.data < p->body.data || cname.len > p->body.len)) {
         abort();
     }
+    struct byte_reader list;
+    struct rtcp_nack nack;
+    size_t pairs = 0;
+    if (rtcp_packet_find_nacks(p, ssrc, &list)) {
+        while (rtcp_packet_next_nack(&list, &nack)) {
+            pairs++;
+        }
+        if (pairs != p->body.len / 4) {
+            abort();
+        }
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

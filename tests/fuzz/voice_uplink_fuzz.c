@@ -83,12 +83,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     random_generator_init(&w.random, 1);
     w.uplink = voice_uplink_create(&(struct voice_uplink_config){
         .session_id = 1, .payload_type = 111, .start_us = BEGIN_US, .outbox = w.outbox});
-    w.sender = rtp_sender_create(&(struct rtp_sender_config){.random = random_seeded(&w.random)});
+    w.sender = rtp_sender_create(
+        &(struct rtp_sender_config){.random = random_seeded(&w.random), .clock_hz = 48000});
     const bool good = voice_uplink_attach(
         w.uplink, (struct backend_format){BACKEND_CODEC_PCM16, w.rate_khz}, 0, BEGIN_US);
     assert(good);
     (void)good;
-    voice_rtcp_init(&w.rtcp, voice_uplink_receiver(w.uplink), w.sender, 1);
+    voice_rtcp_init(&w.rtcp, &(struct voice_rtcp_config){
+                                 .receiver = voice_uplink_receiver(w.uplink), .sender = w.sender});
     while (byte_reader_left(&script) > 0) {
         step(&w, &script);
     }

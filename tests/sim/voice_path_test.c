@@ -256,7 +256,7 @@ static void send_tone(uint32_t rate_hz, size_t count, size_t silent_from, size_t
 {
     struct random_generator random;
     random_generator_init(&random, 5);
-    const struct rtp_sender_config config = {.random = random_seeded(&random)};
+    const struct rtp_sender_config config = {.random = random_seeded(&random), .clock_hz = 48000};
     struct rtp_sender *sender = rtp_sender_create(&config);
     struct voice_encoder *encoder = voice_encoder_create(VOICE_CODEC_OPUS, rate_hz);
     const size_t frame_samples = rate_hz / 50;
@@ -268,7 +268,7 @@ static void send_tone(uint32_t rate_hz, size_t count, size_t silent_from, size_t
         }
         uint8_t *payload = sent[n].data + RTP_PACKET_HEADER_BYTES;
         const size_t len = voice_encoder_encode(encoder, frame, payload);
-        rtp_sender_next_slot(sender, START_US + n * SLOT_US);
+        rtp_sender_next_slot(sender, 960, START_US + n * SLOT_US);
         sent[n].len = 0;
         if (n < silent_from || n >= silent_to) {
             rtp_sender_write_header(sender, 111, len, false, sent[n].data);

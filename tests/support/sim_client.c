@@ -99,9 +99,12 @@ struct sim_client *sim_client_create(const struct sim_client_config *config)
     c->identity = dtls_identity_create(&fault);
     c->encoder = voice_encoder_create(VOICE_CODEC_OPUS, SIM_CLIENT_RATE_HZ);
     c->decoder = voice_decoder_create(VOICE_CODEC_OPUS, SIM_CLIENT_RATE_HZ);
-    c->sender = rtp_sender_create(&(struct rtp_sender_config){.random = random_seeded(&c->random)});
+    c->sender = rtp_sender_create(
+        &(struct rtp_sender_config){.random = random_seeded(&c->random), .clock_hz = 48000});
     c->receiver = rtp_receiver_create();
-    voice_rtcp_init(&c->rtcp, c->receiver, c->sender, config->seed);
+    voice_rtcp_init(&c->rtcp, &(struct voice_rtcp_config){.receiver = c->receiver,
+                                                          .sender = c->sender,
+                                                          .seed = config->seed});
     c->queue = calloc(QUEUE_CAP, sizeof(*c->queue));
     write_offer(c);
     return c;
@@ -274,7 +277,7 @@ static void speak(struct sim_client *c, uint64_t now_us)
         make_tone(c->config.tone_hz, c->spoken_samples, frame);
     }
     c->spoken_samples += SLOT_SAMPLES;
-    rtp_sender_next_slot(c->sender, now_us);
+    rtp_sender_next_slot(c->sender, 960, now_us);
     const size_t payload =
         voice_encoder_encode(c->encoder, frame, p->data + RTP_PACKET_HEADER_BYTES);
     rtp_sender_write_header(c->sender, PAYLOAD_TYPE, payload, !c->speaks, p->data);

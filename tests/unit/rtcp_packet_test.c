@@ -91,7 +91,9 @@ static size_t read_copy(const uint8_t *data, size_t len, enum rtcp_packet_result
         assert_false(rtcp_packet_is_bye_of(&p, 99));
         count++;
     }
-    assert_int_equal(rtcp_packet_next(&r, &p), *out_last);
+    /* A compound that was damaged once is not read on. */
+    assert_int_equal(rtcp_packet_next(&r, &p),
+                     *out_last == RTCP_PACKET_END ? RTCP_PACKET_END : RTCP_PACKET_TRUNCATED);
     free(copy);
     return count;
 }
@@ -107,7 +109,7 @@ static void a_cut_compound_ends_at_the_packet_that_is_cut(void **state)
         const bool at_an_end = len == 0 || (whole > 0 && len == packet_end[whole - 1]);
         enum rtcp_packet_result last = RTCP_PACKET_OK;
         assert_int_equal(read_copy(compound, len, &last), whole);
-        assert_int_equal(last, at_an_end ? RTCP_PACKET_END : RTCP_PACKET_MALFORMED);
+        assert_int_equal(last, at_an_end ? RTCP_PACKET_END : RTCP_PACKET_TRUNCATED);
     }
 }
 
@@ -120,30 +122,61 @@ static void a_packet_whose_parts_do_not_fit_is_malformed(void **state)
         enum rtcp_packet_result result;
     } packet[] = {
         {8, {0x80, 201, 0, 1, 0, 0, 0, 1}, RTCP_PACKET_END},
-        {8, {0x40, 201, 0, 1, 0, 0, 0, 1}, RTCP_PACKET_MALFORMED}, /* version 1 */
-        {8, {0xc0, 201, 0, 1, 0, 0, 0, 1}, RTCP_PACKET_MALFORMED}, /* version 3 */
-        {8, {0x80, 201, 0, 2, 0, 0, 0, 1}, RTCP_PACKET_MALFORMED}, /* longer than the datagram */
-        {4, {0x80, 201, 0, 0}, RTCP_PACKET_MALFORMED},             /* no SSRC */
-        {8, {0x81, 201, 0, 1, 0, 0, 0, 1}, RTCP_PACKET_MALFORMED}, /* no block */
+        {8, {0x40, 201, 0, 1, 0, 0, 0, 1}, RTCP_PACKET_VERSION},   /* version 1 */
+        {8, {0xc0, 201, 0, 1, 0, 0, 0, 1}, RTCP_PACKET_VERSION},   /* version 3 */
+        {8, {0x80, 201, 0, 2, 0, 0, 0, 1}, RTCP_PACKET_TRUNCATED}, /* longer than the datagram */
+        {4, {0x80, 201, 0, 0}, RTCP_PACKET_TRUNCATED},             /* no SSRC */
+        {8, {0x81, 201, 0, 1, 0, 0, 0, 1}, RTCP_PACKET_COUNT},     /* no block */
         {28, {0x80, 200, 0, 6}, RTCP_PACKET_END},                  /* SR: 24 bytes are needed */
-        {24, {0x80, 200, 0, 5}, RTCP_PACKET_MALFORMED},            /* SR: 4 short */
-        {28, {0x81, 200, 0, 6}, RTCP_PACKET_MALFORMED},            /* SR: no block */
+        {24, {0x80, 200, 0, 5}, RTCP_PACKET_TRUNCATED},            /* SR: 4 short */
+        {28, {0x81, 200, 0, 6}, RTCP_PACKET_COUNT},                /* SR: no block */
         {8, {0x81, 203, 0, 1, 0, 0, 0, 1}, RTCP_PACKET_END},       /* BYE of one */
-        {8, {0x82, 203, 0, 1, 0, 0, 0, 1}, RTCP_PACKET_MALFORMED}, /* BYE of two */
+        {8, {0x82, 203, 0, 1, 0, 0, 0, 1}, RTCP_PACKET_COUNT},     /* BYE of two */
         {4, {0x80, 203, 0, 0}, RTCP_PACKET_END},                   /* BYE of none */
-        {4, {0x80, 205, 0, 0}, RTCP_PACKET_END},                   /* unknown and empty */
-        {8, {0xa0, 205, 0, 1, 0, 0, 0, 4}, RTCP_PACKET_END},       /* padding is all of it */
-        {8, {0xa0, 205, 0, 1, 0, 0, 0, 8}, RTCP_PACKET_MALFORMED}, /* padding is more */
-        {8, {0xa0, 205, 0, 1, 0, 0, 0, 3}, RTCP_PACKET_MALFORMED}, /* padding not in words */
-        {8, {0xa0, 205, 0, 1, 0, 0, 0, 0}, RTCP_PACKET_MALFORMED}, /* padding of nothing */
-        {4, {0xa0, 205, 0, 0}, RTCP_PACKET_MALFORMED},             /* padding without a byte */
-        {12, {0xa0, 205, 0, 1, 0, 0, 0, 4, 0x80, 203, 0, 0}, RTCP_PACKET_MALFORMED}, /* not last */
+        {4, {0x80, 207, 0, 0}, RTCP_PACKET_END},                   /* unknown and empty */
+        {12, {0x81, 205, 0, 2}, RTCP_PACKET_END},                  /* NACK of nothing */
+        {8, {0x81, 205, 0, 1}, RTCP_PACKET_TRUNCATED},             /* NACK of nobody */
+        {8, {0xa0, 207, 0, 1, 0, 0, 0, 4}, RTCP_PACKET_END},       /* padding is all of it */
+        {8, {0xa0, 207, 0, 1, 0, 0, 0, 8}, RTCP_PACKET_PADDING},   /* padding is more */
+        {8, {0xa0, 207, 0, 1, 0, 0, 0, 3}, RTCP_PACKET_PADDING},   /* padding not in words */
+        {8, {0xa0, 207, 0, 1, 0, 0, 0, 0}, RTCP_PACKET_PADDING},   /* padding of nothing */
+        {4, {0xa0, 207, 0, 0}, RTCP_PACKET_PADDING},               /* padding without a byte */
+        {12, {0xa0, 207, 0, 1, 0, 0, 0, 4, 0x80, 203, 0, 0}, RTCP_PACKET_PADDING}, /* not last */
     };
     for (size_t i = 0; i < COUNT_OF(packet); i++) {
         enum rtcp_packet_result last = RTCP_PACKET_OK;
         (void)read_copy(packet[i].data, packet[i].len, &last);
         assert_int_equal(last, packet[i].result);
     }
+}
+
+/* RFC 4585 s.6.2.1: sender 7, media 11, packet 0x1234 and the 1st and 16th behind it, packet 5. */
+static void a_nack_lists_the_lost_packets_of_one_ssrc(void **state)
+{
+    (void)state;
+    static const uint8_t data[] = {0x81, 205, 0,    4,    0,    0, 0, 7, 0, 0,
+                                   0,    11,  0x12, 0x34, 0x80, 1, 0, 5, 0, 0};
+    struct byte_reader r;
+    struct byte_reader list;
+    struct rtcp_packet p;
+    struct rtcp_nack nack;
+    byte_reader_init(&r, bytes_view_of(data, sizeof(data)));
+    assert_int_equal(rtcp_packet_next(&r, &p), RTCP_PACKET_OK);
+    assert_int_equal(p.ssrc, 7);
+    assert_false(rtcp_packet_find_nacks(&p, 7, &list));
+    assert_true(rtcp_packet_find_nacks(&p, 11, &list));
+    assert_true(rtcp_packet_next_nack(&list, &nack));
+    assert_int_equal(nack.sequence_number, 0x1234);
+    assert_int_equal(nack.following, 0x8001);
+    assert_true(rtcp_packet_next_nack(&list, &nack));
+    assert_int_equal(nack.sequence_number, 5);
+    assert_int_equal(nack.following, 0);
+    assert_false(rtcp_packet_next_nack(&list, &nack));
+    p.count = 15; /* transport-wide congestion control has another list */
+    assert_false(rtcp_packet_find_nacks(&p, 11, &list));
+    p.count = RTCP_FORMAT_NACK;
+    p.type = 206;
+    assert_false(rtcp_packet_find_nacks(&p, 11, &list));
 }
 
 static void items_of_a_description_must_fit_their_packet(void **state)
@@ -249,6 +282,7 @@ int main(void)
         cmocka_unit_test(a_compound_is_read_packet_by_packet),
         cmocka_unit_test(a_cut_compound_ends_at_the_packet_that_is_cut),
         cmocka_unit_test(a_packet_whose_parts_do_not_fit_is_malformed),
+        cmocka_unit_test(a_nack_lists_the_lost_packets_of_one_ssrc),
         cmocka_unit_test(items_of_a_description_must_fit_their_packet),
         cmocka_unit_test(a_written_report_reads_back),
         cmocka_unit_test(a_report_without_sender_info_is_a_receiver_report),

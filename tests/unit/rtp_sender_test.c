@@ -23,7 +23,8 @@ static int setup(void **state)
     struct sender_case *c = &the_case;
     random_generator_init(&c->random, 99);
     const struct rtp_sender_config config = {.random = random_seeded(&c->random),
-                                             .unix_offset_us = UNIX_S * US_PER_S - START_US};
+                                             .unix_offset_us = UNIX_S * US_PER_S - START_US,
+                                             .clock_hz = 48000};
     c->sender = rtp_sender_create(&config);
     c->now_us = START_US;
     *state = c;
@@ -49,7 +50,7 @@ static struct rtp_packet send(struct sender_case *c, bool is_silence)
 static void next_slot(struct sender_case *c)
 {
     c->now_us += SLOT_US;
-    rtp_sender_next_slot(c->sender, c->now_us);
+    rtp_sender_next_slot(c->sender, 960, c->now_us);
 }
 
 static void the_timestamp_counts_slots_and_the_sequence_packets(void **state)
@@ -78,7 +79,8 @@ static void starts_are_random(void **state)
     struct sender_case *c = *state;
     next_slot(c);
     const struct rtp_packet a = send(c, false);
-    const struct rtp_sender_config config = {.random = random_seeded(&c->random)};
+    const struct rtp_sender_config config = {.random = random_seeded(&c->random),
+                                             .clock_hz = 48000};
     struct sender_case other = {.sender = rtp_sender_create(&config)};
     next_slot(&other);
     const struct rtp_packet b = send(&other, false);
@@ -120,6 +122,43 @@ static void a_sender_report_tells_both_clocks_of_the_same_instant(void **state)
     assert_in_range(info.ntp_time & UINT32_MAX, 2233382993, 2233382994); /* 0.52 * 2^32 */
     assert_int_equal(info.packet_count, 2);
     assert_int_equal(info.octet_count, 200);
+}
+
+/* A packet that leaves before its slot, or after, does not move the clock of the reports. */
+static void a_sender_report_counts_from_the_slot_also_when_that_is_still_to_come(void **state)
+{
+    struct sender_case *c = *state;
+    struct rtcp_sender_info info;
+    next_slot(c); /* at START + 20 ms */
+    const struct rtp_packet p = send(c, false);
+    static const struct {
+        uint64_t after_start_us;
+        int32_t units;
+    } t[] = {{0, -960}, {10000, -480}, {20000, 0}, {40000, 960}};
+    for (size_t i = 0; i < COUNT_OF(t); i++) {
+        assert_true(rtp_sender_report(c->sender, &info, START_US + t[i].after_start_us));
+        assert_int_equal(info.timestamp, (uint32_t)(p.timestamp + (uint32_t)t[i].units));
+    }
+}
+
+/* G.711 (RFC 3551 s.4.5.14), and packets of a length of their own. */
+static void a_slot_is_as_long_as_it_says_in_the_clock_of_its_codec(void **state)
+{
+    struct sender_case *c = *state;
+    static const uint32_t units[] = {160, 480, 20, 160};
+    const struct rtp_sender_config config = {.random = random_seeded(&c->random), .clock_hz = 8000};
+    struct sender_case other = {.sender = rtp_sender_create(&config)};
+    struct rtcp_sender_info info;
+    uint32_t expected = 0;
+    for (size_t i = 0; i < COUNT_OF(units); i++) {
+        rtp_sender_next_slot(other.sender, units[i], START_US);
+        const struct rtp_packet p = send(&other, false);
+        expected = i == 0 ? p.timestamp : expected + units[i - 1];
+        assert_int_equal(p.timestamp, expected);
+    }
+    assert_true(rtp_sender_report(other.sender, &info, START_US + US_PER_S));
+    assert_int_equal(info.timestamp, expected + 8000);
+    rtp_sender_destroy(other.sender);
 }
 
 static void the_round_trip_is_arrival_less_lsr_less_dlsr(void **state)
@@ -177,6 +216,8 @@ int main(void)
         TEST(starts_are_random),
         TEST(only_the_first_packet_after_silence_is_marked),
         TEST(a_sender_report_tells_both_clocks_of_the_same_instant),
+        TEST(a_sender_report_counts_from_the_slot_also_when_that_is_still_to_come),
+        TEST(a_slot_is_as_long_as_it_says_in_the_clock_of_its_codec),
         TEST(the_round_trip_is_arrival_less_lsr_less_dlsr),
         TEST(a_round_trip_that_can_not_be_is_ignored),
     };

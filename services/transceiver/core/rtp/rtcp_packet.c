@@ -17,11 +17,24 @@ static bool has_reports(const struct rtcp_packet *p)
     return p->type == RTCP_SENDER_REPORT || p->type == RTCP_RECEIVER_REPORT;
 }
 
-/* The fields before the list, and that the list of `count` fits. */
-static bool read_fields(struct byte_reader *r, struct rtcp_packet *out)
+const char *rtcp_packet_result_name(enum rtcp_packet_result result)
 {
-    if (has_reports(out)) {
+    static const char *const name[RTCP_PACKET_RESULT_COUNT] = {
+        [RTCP_PACKET_OK] = "ok",           [RTCP_PACKET_END] = "end",
+        [RTCP_PACKET_VERSION] = "version", [RTCP_PACKET_TRUNCATED] = "truncated",
+        [RTCP_PACKET_PADDING] = "padding", [RTCP_PACKET_COUNT] = "count",
+    };
+    return name[result];
+}
+
+/* The fields before the list, and that the list of `count` fits. */
+static enum rtcp_packet_result read_fields(struct byte_reader *r, struct rtcp_packet *out)
+{
+    if (has_reports(out) || out->type == RTCP_TRANSPORT_FEEDBACK) {
         out->ssrc = byte_reader_u32(r);
+    }
+    if (out->type == RTCP_TRANSPORT_FEEDBACK) {
+        out->media_ssrc = byte_reader_u32(r);
     }
     if (out->type == RTCP_SENDER_REPORT) {
         out->sender_info.ntp_time = byte_reader_u64(r);
@@ -36,39 +49,57 @@ static bool read_fields(struct byte_reader *r, struct rtcp_packet *out)
         list_bytes = out->count * sizeof(uint32_t);
     }
     out->body = byte_reader_bytes(r, byte_reader_left(r));
-    return !r->failed && list_bytes <= out->body.len;
+    if (r->failed) {
+        return RTCP_PACKET_TRUNCATED;
+    }
+    return list_bytes <= out->body.len ? RTCP_PACKET_OK : RTCP_PACKET_COUNT;
 }
 
-enum rtcp_packet_result rtcp_packet_next(struct byte_reader *compound, struct rtcp_packet *out)
+/* Takes the padding off. RFC 3550 s.6.4.1: whole words, and only the last packet has it. */
+static bool trim_padding(struct bytes_view *packet, bool is_last)
 {
-    if (byte_reader_left(compound) == 0) {
-        return compound->failed ? RTCP_PACKET_MALFORMED : RTCP_PACKET_END;
+    const size_t padding = packet->len > 0 ? packet->data[packet->len - 1] : 0;
+    if (padding == 0 || padding % 4 != 0 || padding > packet->len || !is_last) {
+        return false;
     }
+    packet->len -= padding;
+    return true;
+}
+
+static enum rtcp_packet_result read_packet(struct byte_reader *compound, struct rtcp_packet *out)
+{
     const uint8_t flags = byte_reader_u8(compound);
     *out = (struct rtcp_packet){.count = flags & MASK_COUNT, .type = byte_reader_u8(compound)};
     const size_t words = byte_reader_u16(compound);
     struct bytes_view rest = byte_reader_bytes(compound, words * sizeof(uint32_t));
-    if (compound->failed || flags >> 6 != VERSION) {
-        compound->failed = true;
-        return RTCP_PACKET_MALFORMED;
+    if (flags >> 6 != VERSION) {
+        return RTCP_PACKET_VERSION;
     }
-    if ((flags & FLAG_PADDING) != 0) {
-        /* RFC 3550 s.6.4.1: whole words, and only the last packet of a compound has it. */
-        const size_t padding = rest.len > 0 ? rest.data[rest.len - 1] : 0;
-        if (padding == 0 || padding % 4 != 0 || padding > rest.len ||
-            byte_reader_left(compound) > 0) {
-            compound->failed = true;
-            return RTCP_PACKET_MALFORMED;
-        }
-        rest.len -= padding;
+    if (compound->failed) {
+        return RTCP_PACKET_TRUNCATED;
+    }
+    const bool is_last = byte_reader_left(compound) == 0;
+    if ((flags & FLAG_PADDING) != 0 && !trim_padding(&rest, is_last)) {
+        return RTCP_PACKET_PADDING;
     }
     struct byte_reader r;
     byte_reader_init(&r, rest);
-    if (!read_fields(&r, out)) {
-        compound->failed = true;
-        return RTCP_PACKET_MALFORMED;
+    return read_fields(&r, out);
+}
+
+enum rtcp_packet_result rtcp_packet_next(struct byte_reader *compound, struct rtcp_packet *out)
+{
+    if (compound->failed) {
+        return RTCP_PACKET_TRUNCATED;
     }
-    return RTCP_PACKET_OK;
+    if (byte_reader_left(compound) == 0) {
+        return RTCP_PACKET_END;
+    }
+    const enum rtcp_packet_result result = read_packet(compound, out);
+    if (result != RTCP_PACKET_OK) {
+        compound->failed = true; /* where the next one begins is not known */
+    }
+    return result;
 }
 
 static struct rtcp_report_block read_block(struct byte_reader *r)
@@ -157,6 +188,23 @@ bool rtcp_packet_find_cname(const struct rtcp_packet *p, uint32_t ssrc, struct b
         }
     }
     return false;
+}
+
+bool rtcp_packet_find_nacks(const struct rtcp_packet *p, uint32_t ssrc, struct byte_reader *out)
+{
+    if (p->type != RTCP_TRANSPORT_FEEDBACK || p->count != RTCP_FORMAT_NACK ||
+        p->media_ssrc != ssrc) {
+        return false;
+    }
+    byte_reader_init(out, p->body);
+    return true;
+}
+
+bool rtcp_packet_next_nack(struct byte_reader *list, struct rtcp_nack *out)
+{
+    out->sequence_number = byte_reader_u16(list);
+    out->following = byte_reader_u16(list);
+    return !list->failed;
 }
 
 /* body_bytes: what follows the header's four bytes; a multiple of 4. */

@@ -5,8 +5,9 @@
  *          is accepted: any type may come first.
  * Gives:   one packet at a time, borrowed from the datagram. Types that are not read here are given
  *          with their body, for the caller to skip.
- * Fails:   at the first packet that does not fit; what came before it stands.
- * Not here: what the numbers mean (rtp_receiver.h, rtp_sender.h), when to send (rtcp_schedule.h).
+ * Fails:   at the first packet that does not fit, with a reason; what came before it stands.
+ * Not here: what the numbers mean (rtp_receiver.h, rtp_sender.h), when to send (rtcp_schedule.h),
+ *          what a NACK gets (rtp_history.h).
  */
 #ifndef EARSHOT_RTCP_PACKET_H
 #define EARSHOT_RTCP_PACKET_H
@@ -20,8 +21,12 @@ enum rtcp_packet_type {
     RTCP_SENDER_REPORT = 200,
     RTCP_RECEIVER_REPORT = 201,
     RTCP_SOURCE_DESCRIPTION = 202,
-    RTCP_BYE = 203
+    RTCP_BYE = 203,
+    RTCP_TRANSPORT_FEEDBACK = 205
 };
+
+/* RFC 4585 s.6.2.1: the format of transport feedback that is a generic NACK. */
+#define RTCP_FORMAT_NACK 1
 
 /* RFC 3550 s.6.4.1, in the order of the wire. */
 struct rtcp_sender_info {
@@ -42,9 +47,10 @@ struct rtcp_report_block {
 };
 
 struct rtcp_packet {
-    uint8_t type;  /* enum rtcp_packet_type, or any other */
-    uint8_t count; /* report blocks, chunks or sources; the format of a feedback packet */
-    uint32_t ssrc; /* reports: the sender's */
+    uint8_t type;        /* enum rtcp_packet_type, or any other */
+    uint8_t count;       /* report blocks, chunks or sources; the format of a feedback packet */
+    uint32_t ssrc;       /* reports, feedback: the sender's */
+    uint32_t media_ssrc; /* feedback: whom it is about */
     struct rtcp_sender_info sender_info; /* sender report */
     struct bytes_view body;              /* what follows these; without padding */
 };
@@ -52,8 +58,15 @@ struct rtcp_packet {
 enum rtcp_packet_result {
     RTCP_PACKET_OK,
     RTCP_PACKET_END,
-    RTCP_PACKET_MALFORMED /* version, length, padding, or a count that passes the body */
+    RTCP_PACKET_VERSION,   /* not 2 */
+    RTCP_PACKET_TRUNCATED, /* header or length pass the datagram, or a field passes the packet */
+    RTCP_PACKET_PADDING,   /* none where there must be some, more than the packet, or not last */
+    RTCP_PACKET_COUNT,     /* more blocks or sources are announced than there are */
+    RTCP_PACKET_RESULT_COUNT
 };
+
+/* "truncated": the word of counters. */
+const char *rtcp_packet_result_name(enum rtcp_packet_result result);
 
 /* The next packet of a compound. Start with byte_reader_init over the datagram; call until it does
  * not say OK. */
@@ -67,6 +80,18 @@ bool rtcp_packet_is_bye_of(const struct rtcp_packet *p, uint32_t ssrc);
 /* The CNAME of `ssrc` in a source description: a stranger's bytes, borrowed. */
 MUST_USE bool rtcp_packet_find_cname(const struct rtcp_packet *p, uint32_t ssrc,
                                      struct bytes_view *out);
+
+/* The packets that a NACK calls lost: one, and which of the 16 behind it (bit 0 = the next). */
+struct rtcp_nack {
+    uint16_t sequence_number;
+    uint16_t following;
+};
+
+/* True when p is a generic NACK about `ssrc`: *out is its list, for rtcp_packet_next_nack. */
+MUST_USE bool rtcp_packet_find_nacks(const struct rtcp_packet *p, uint32_t ssrc,
+                                     struct byte_reader *out);
+/* False after the last. */
+MUST_USE bool rtcp_packet_next_nack(struct byte_reader *list, struct rtcp_nack *out);
 
 /* What we send: SR or RR, SDES with the CNAME, and BYE at the end of a call. */
 struct rtcp_report {

@@ -7,6 +7,7 @@
 #define DENSE_US_MAX    (1500 * US_PER_MS)
 #define RELAXED_US_MIN  (2500 * US_PER_MS)
 #define RELAXED_US_MAX  (5 * US_PER_S)
+#define HASTY_US_MIN    (250 * US_PER_MS)
 
 void rtcp_schedule_init(struct rtcp_schedule *s, uint64_t seed)
 {
@@ -20,6 +21,14 @@ void rtcp_schedule_first_packet(struct rtcp_schedule *s, uint64_t now_us)
     s->dense_until_us = now_us + DENSE_PERIOD_US;
 }
 
+void rtcp_schedule_hasten(struct rtcp_schedule *s, uint64_t now_us)
+{
+    if (s->has_reported) {
+        const uint64_t hasty_us = time_later(now_us, s->reported_us + HASTY_US_MIN);
+        s->deadline_us = time_earlier(s->deadline_us, hasty_us);
+    }
+}
+
 uint64_t rtcp_schedule_next_timeout(const struct rtcp_schedule *s)
 {
     return s->deadline_us;
@@ -30,6 +39,8 @@ bool rtcp_schedule_take(struct rtcp_schedule *s, uint64_t now_us)
     if (now_us < s->deadline_us) {
         return false;
     }
+    s->has_reported = true;
+    s->reported_us = now_us;
     const bool dense = now_us < s->dense_until_us;
     const uint64_t min_us = dense ? DENSE_US_MIN : RELAXED_US_MIN;
     const uint64_t max_us = dense ? DENSE_US_MAX : RELAXED_US_MAX;

@@ -206,9 +206,13 @@ static int32_t clamp_to_24_bits(int64_t value)
     return value < min ? min : (int32_t)value;
 }
 
-/* RFC 3550 A.3: of 256, of the packets since the last report; duplicates can make it negative. */
-static uint8_t fraction_lost(const struct rtp_receiver *r, uint64_t expected)
+/* RFC 3550 A.3: duplicates can make it negative. */
+uint8_t rtp_receiver_fraction_lost(const struct rtp_receiver *r)
 {
+    if (!r->has_ssrc) {
+        return 0;
+    }
+    const uint64_t expected = r->highest_sequence - r->base_sequence + 1;
     const uint64_t expected_now = expected - r->expected_before;
     const uint64_t received_now = r->received - r->received_before;
     if (expected_now == 0 || received_now >= expected_now) {
@@ -226,7 +230,7 @@ bool rtp_receiver_report(struct rtp_receiver *r, struct rtcp_report_block *out, 
     const uint64_t expected = r->highest_sequence - r->base_sequence + 1;
     *out = (struct rtcp_report_block){
         .ssrc = r->ssrc,
-        .fraction_lost = fraction_lost(r, expected),
+        .fraction_lost = rtp_receiver_fraction_lost(r),
         .cumulative_lost = clamp_to_24_bits((int64_t)(expected - r->received)),
         .highest_sequence = (uint32_t)r->highest_sequence,
         .jitter = r->jitter_scaled >> 4,

@@ -63,6 +63,9 @@ uint64_t rtp_receiver_capture_us(const struct rtp_receiver *r, uint64_t timestam
 void rtp_receiver_sender_report(struct rtp_receiver *r, uint32_t ssrc,
                                 const struct rtcp_sender_info *info, uint64_t now_us);
 
+/* Of 256, of the packets since the last report, as the next one would tell it now. */
+uint8_t rtp_receiver_fraction_lost(const struct rtp_receiver *r);
+
 /* The block for the next report, and the interval of fraction_lost begins anew. False, and no
  * block, before the first packet. */
 MUST_USE bool rtp_receiver_report(struct rtp_receiver *r, struct rtcp_report_block *out,

@@ -1,8 +1,7 @@
 /* rtp_sender.c - see rtp_sender.h */
 #include "services/transceiver/core/rtp/rtp_sender.h"
 
-#include "services/transceiver/core/rtp/rtp_clock.h"
-
+#include <assert.h>
 #include <stdlib.h>
 
 /* RFC 868: seconds from 1900 to 1970. */
@@ -10,10 +9,12 @@
 
 struct rtp_sender {
     uint64_t unix_offset_us;
+    uint32_t clock_hz;
     uint32_t ssrc;
     uint16_t sequence_number; /* of the next packet */
     uint32_t timestamp;       /* of the slot */
-    uint64_t slot_us;         /* when that is */
+    uint32_t slot_units;      /* how long it is */
+    uint64_t slot_us;         /* when it is on the grid */
     bool is_speaking;         /* the last packet carried speech, and each slot since sent one */
     bool has_packet_in_slot;
     struct rtp_sender_stats stats;
@@ -25,7 +26,9 @@ struct rtp_sender *rtp_sender_create(const struct rtp_sender_config *config)
     if (s == NULL) {
         return NULL;
     }
+    assert(config->clock_hz > 0);
     s->unix_offset_us = config->unix_offset_us;
+    s->clock_hz = config->clock_hz;
     s->ssrc = random_u32(config->random);
     s->timestamp = random_u32(config->random);
     s->sequence_number = (uint16_t)random_u32(config->random);
@@ -42,14 +45,15 @@ uint32_t rtp_sender_ssrc(const struct rtp_sender *s)
     return s->ssrc;
 }
 
-void rtp_sender_next_slot(struct rtp_sender *s, uint64_t now_us)
+void rtp_sender_next_slot(struct rtp_sender *s, uint32_t units, uint64_t slot_us)
 {
     if (!s->has_packet_in_slot) {
         s->is_speaking = false;
     }
     s->has_packet_in_slot = false;
-    s->timestamp += RTP_CLOCK_SLOT_UNITS;
-    s->slot_us = now_us;
+    s->timestamp += s->slot_units;
+    s->slot_units = units;
+    s->slot_us = slot_us;
 }
 
 void rtp_sender_write_header(struct rtp_sender *s, uint8_t payload_type, size_t payload_bytes,
@@ -78,6 +82,14 @@ static uint64_t ntp_time(const struct rtp_sender *s, uint64_t now_us)
     return seconds << 32 | ((unix_us % US_PER_S) << 32) / US_PER_S;
 }
 
+/* The timestamp of this instant: the slot's, and the time since; before it when it left early. */
+static uint32_t timestamp_at(const struct rtp_sender *s, uint64_t now_us)
+{
+    const uint64_t after = time_since(s->slot_us, now_us) * s->clock_hz / US_PER_S;
+    const uint64_t before = time_since(now_us, s->slot_us) * s->clock_hz / US_PER_S;
+    return s->timestamp + (uint32_t)after - (uint32_t)before;
+}
+
 bool rtp_sender_report(const struct rtp_sender *s, struct rtcp_sender_info *out, uint64_t now_us)
 {
     if (s->stats.packets == 0) {
@@ -85,7 +97,7 @@ bool rtp_sender_report(const struct rtp_sender *s, struct rtcp_sender_info *out,
     }
     *out = (struct rtcp_sender_info){
         .ntp_time = ntp_time(s, now_us),
-        .timestamp = s->timestamp + (uint32_t)rtp_clock_from_us(time_since(s->slot_us, now_us)),
+        .timestamp = timestamp_at(s, now_us),
         .packet_count = (uint32_t)s->stats.packets,
         .octet_count = (uint32_t)s->stats.payload_bytes,
     };
@@ -114,6 +126,7 @@ void rtp_sender_report_block(struct rtp_sender *s, const struct rtcp_report_bloc
     if (block->ssrc != s->ssrc) {
         return;
     }
+    s->stats.reports++;
     s->stats.fraction_lost = block->fraction_lost;
     s->stats.cumulative_lost = block->cumulative_lost;
     s->stats.jitter = block->jitter;

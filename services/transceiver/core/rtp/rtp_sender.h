@@ -1,11 +1,12 @@
 /*
  * rtp_sender.h - the numbers of the audio that leaves, and what the peer reports about it
  *
- * Takes:   one rtp_sender_next_slot each 20 ms, whether or not the slot sends anything.
- * Gives:   RTP headers: timestamp + 960 per slot, sequence + 1 per packet, one SSRC for life,
- *          random starts (RFC 3550 s.5.1). The marker is on the first packet after silence only.
- * Units:   timestamp 48 kHz.
- * Not here: the clock that calls (session.c), codec (core/media/voice_encoder.h), SRTP.
+ * Takes:   one rtp_sender_next_slot a slot, whether or not it sends anything; the peer's reports.
+ * Gives:   RTP headers: the timestamp runs with the slots, the sequence with the packets, one SSRC
+ *          for life, random starts (RFC 3550 s.5.1). The marker is on the first packet after
+ *          silence only.
+ * Units:   timestamp and jitter in the codec's clock.
+ * Not here: the clock that calls (session/voice_sender.h), codec (media/voice_encoder.h), SRTP.
  */
 #ifndef EARSHOT_RTP_SENDER_H
 #define EARSHOT_RTP_SENDER_H
@@ -21,6 +22,7 @@
 struct rtp_sender_config {
     struct random_source random; /* used by create only */
     uint64_t unix_offset_us;     /* Unix time less now_us: for the NTP time of sender reports */
+    uint32_t clock_hz;           /* RTP clock of the codec: 48000, or 8000 */
 };
 
 struct rtp_sender;
@@ -30,7 +32,10 @@ void rtp_sender_destroy(struct rtp_sender *s);
 
 uint32_t rtp_sender_ssrc(const struct rtp_sender *s);
 
-void rtp_sender_next_slot(struct rtp_sender *s, uint64_t now_us);
+/* A slot of `units` begins: the timestamp steps over the one before. slot_us: when it is on the
+ * call's own grid; a packet that leaves a little earlier or later does not move the clock that
+ * reports tell. */
+void rtp_sender_next_slot(struct rtp_sender *s, uint32_t units, uint64_t slot_us);
 /* The header of a packet with payload_bytes in this slot. is_silence: the packet carries no speech,
  * so that the first one which does is marked. */
 void rtp_sender_write_header(struct rtp_sender *s, uint8_t payload_type, size_t payload_bytes,
@@ -48,9 +53,10 @@ void rtp_sender_report_block(struct rtp_sender *s, const struct rtcp_report_bloc
 struct rtp_sender_stats {
     uint64_t packets;
     uint64_t payload_bytes;
+    uint64_t reports; /* of the peer about us; what follows is of the latest */
     bool has_rtt;
-    uint64_t rtt_us;       /* of the latest report that tells it */
-    uint8_t fraction_lost; /* of 256, of the latest report */
+    uint64_t rtt_us;       /* of the latest that tells it */
+    uint8_t fraction_lost; /* of 256 */
     int32_t cumulative_lost;
     uint32_t jitter;
 };

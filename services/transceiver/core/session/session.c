@@ -103,8 +103,12 @@ static bool create_voice(struct session *s, const struct session_config *config,
     if (s->uplink == NULL || s->downlink == NULL) {
         return false;
     }
-    voice_rtcp_init(&s->rtcp, voice_uplink_receiver(s->uplink), rtp_sender_of(s),
-                    random_u32(config->random));
+    const struct voice_rtcp_config rtcp = {
+        .receiver = voice_uplink_receiver(s->uplink),
+        .sender = rtp_sender_of(s),
+        .seed = random_u32(config->random),
+    };
+    voice_rtcp_init(&s->rtcp, &rtcp);
     return true;
 }
 
@@ -318,8 +322,8 @@ static void take_rtp(struct session *s, struct bytes_view datagram, uint64_t now
     if (!s->client_sends || rtp_packet_parse(datagram, &packet) != RTP_PACKET_OK) {
         return;
     }
-    voice_rtcp_note_received(&s->rtcp, now_us);
     (void)voice_uplink_input(s->uplink, &packet, now_us); /* counted there */
+    voice_rtcp_note_received(&s->rtcp, now_us);
     if (s->timeline.first_audio_in_us == 0 && voice_uplink_stats(s->uplink)->frames > 0) {
         s->timeline.first_audio_in_us = now_us;
     }

@@ -1,6 +1,8 @@
 /* voice_sender.c - see voice_sender.h */
 #include "services/transceiver/core/session/voice_sender.h"
 
+#include "services/transceiver/core/rtp/rtp_clock.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -22,7 +24,8 @@ struct voice_sender *voice_sender_create(const struct voice_sender_config *confi
     }
     s->config = *config;
     s->next_slot_us = TIME_NEVER;
-    s->rtp = rtp_sender_create(&config->rtp);
+    s->config.rtp.clock_hz = RTP_CLOCK_HZ;
+    s->rtp = rtp_sender_create(&s->config.rtp);
     if (s->rtp == NULL) {
         voice_sender_destroy(s);
         return NULL;
@@ -96,8 +99,8 @@ size_t voice_sender_poll_packet(struct voice_sender *s, uint8_t *out, uint64_t n
 {
     while (now_us >= s->next_slot_us) {
         const uint64_t late_us = now_us - s->next_slot_us;
+        rtp_sender_next_slot(s->rtp, RTP_CLOCK_SLOT_UNITS, s->next_slot_us);
         s->next_slot_us += VOICE_SENDER_SLOT_US;
-        rtp_sender_next_slot(s->rtp, now_us);
         if (late_us >= 2 * VOICE_SENDER_SLOT_US) {
             s->stats.skipped_slots++;
             continue;

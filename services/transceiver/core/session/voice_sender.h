@@ -29,7 +29,7 @@ struct voice_sender_config {
     uint32_t bitrate_bps;                  /* of Opus; 0 = as voice_encoder.h has it */
     unsigned complexity;                   /* likewise, with bitrate_bps */
     const struct voice_silences *silences; /* borrowed */
-    struct rtp_sender_config rtp;
+    struct rtp_sender_config rtp;          /* clock_hz is the codec's and need not be set */
 };
 
 struct voice_sender_stats {
