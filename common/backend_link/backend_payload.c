@@ -1,14 +1,10 @@
 /* backend_payload.c - see backend_payload.h */
 #include "common/backend_link/backend_payload.h"
 
-#include "common/base/json_bounds.h"
+#include "common/backend_link/backend_json.h"
+#include "common/base/time_us.h"
 
-#include <jansson.h>
-
-/* A parsed payload stays small whatever it holds. */
-#define DEPTH_MAX       8
 #define START_DEPTH_MAX 32
-#define MEMBERS_MAX     4096
 
 #define HEARTBEAT_MS_DEFAULT 1000
 #define SESSIONS_MAX_DEFAULT 4096
@@ -16,108 +12,23 @@
 #define PROGRESS_MS_DEFAULT  200
 #define CREDIT_US_DEFAULT    10000000
 
-static const struct {
-    const char *name;
-    struct backend_format format;
-} known_format[] = {
-    {"pcm16/8000", {BACKEND_CODEC_PCM16, 8}},   {"pcm16/16000", {BACKEND_CODEC_PCM16, 16}},
-    {"pcm16/24000", {BACKEND_CODEC_PCM16, 24}}, {"pcm16/48000", {BACKEND_CODEC_PCM16, 48}},
-    {"opus/48000", {BACKEND_CODEC_OPUS, 48}},   {"pcmu/8000", {BACKEND_CODEC_PCMU, 8}},
-    {"pcma/8000", {BACKEND_CODEC_PCMA, 8}},
-};
+/* The keys of SESSION_START, its numbers and the names of formats. */
+#define START_BYTES_FIXED 1024
+/* One byte of text may become \u001f. */
+#define ESCAPED_BYTES_MAX 6
 
-bool backend_format_parse(const char *name, struct backend_format *out)
+static struct backend_json open_payload(struct bytes_view payload)
 {
-    for (size_t i = 0; i < COUNT_OF(known_format); i++) {
-        if (strcmp(known_format[i].name, name) == 0) {
-            *out = known_format[i].format;
-            return true;
-        }
-    }
-    return false;
+    return backend_json_open(payload, BACKEND_PAYLOAD_BYTES_MAX, BACKEND_JSON_DEPTH_MAX);
 }
 
-const char *backend_format_name(struct backend_format format)
-{
-    for (size_t i = 0; i < COUNT_OF(known_format); i++) {
-        if (backend_format_equal(known_format[i].format, format)) {
-            return known_format[i].name;
-        }
-    }
-    return NULL;
-}
-
-/* --- decoding: typed getters over one object; a wrong type makes the whole payload wrong ------ */
-
-struct object {
-    json_t *json;
-    bool failed;
-};
-
-/* The caller json_decref()s object.json, which may be NULL. */
-static struct object object_parse(struct bytes_view payload, size_t bytes_max, size_t depth_max)
-{
-    struct object o = {0};
-    if (payload.len <= bytes_max && json_bounds_hold(payload, depth_max, MEMBERS_MAX)) {
-        o.json = json_loadb((const char *)payload.data, payload.len, JSON_REJECT_DUPLICATES, NULL);
-    }
-    o.failed = !json_is_object(o.json);
-    return o;
-}
-
-static void object_text(struct object *o, const char *key, const char *fallback, char *text,
-                        size_t cap)
-{
-    const json_t *value = json_object_get(o->json, key);
-    if (value != NULL && !json_is_string(value)) {
-        o->failed = true;
-        value = NULL;
-    }
-    const char *from = value == NULL ? fallback : json_string_value(value);
-    const size_t len = strnlen(from, cap - 1);
-    memcpy(text, from, len);
-    text[len] = '\0';
-}
-
-static uint64_t object_u64(struct object *o, const char *key, uint64_t max, uint64_t fallback)
-{
-    const json_t *value = json_object_get(o->json, key);
-    if (value == NULL) {
-        return fallback;
-    }
-    const json_int_t number = json_integer_value(value);
-    if (!json_is_integer(value) || number < 0 || (uint64_t)number > max) {
-        o->failed = true;
-        return fallback;
-    }
-    return (uint64_t)number;
-}
-
-static uint32_t object_u32(struct object *o, const char *key, uint32_t fallback)
-{
-    return (uint32_t)object_u64(o, key, UINT32_MAX, fallback);
-}
-
-static bool object_bool(struct object *o, const char *key, bool fallback)
-{
-    const json_t *value = json_object_get(o->json, key);
-    if (value != NULL && !json_is_boolean(value)) {
-        o->failed = true;
-    }
-    return value == NULL ? fallback : json_is_true(value);
-}
-
-static bool object_done(struct object *o)
-{
-    json_decref(o->json);
-    return !o->failed;
-}
+/* --- formats ---------------------------------------------------------------------------------- */
 
 /* Returns how many formats were put out; names we do not know are left out. */
-static size_t object_formats(struct object *o, const char *key,
-                             struct backend_format out[BACKEND_FORMATS_MAX])
+static size_t read_formats(struct backend_json *o, const char *key,
+                           struct backend_format out[BACKEND_FORMATS_MAX])
 {
-    const json_t *list = json_object_get(o->json, key);
+    const json_t *list = json_object_get(o->object, key);
     if (list == NULL) {
         out[0] = (struct backend_format){BACKEND_CODEC_PCM16, 24};
         return 1;
@@ -133,113 +44,13 @@ static size_t object_formats(struct object *o, const char *key,
     return count;
 }
 
-bool backend_hello_decode(struct bytes_view payload, struct backend_hello *out)
-{
-    struct object o = object_parse(payload, BACKEND_PAYLOAD_BYTES_MAX, DEPTH_MAX);
-    *out = (struct backend_hello){0};
-    const json_t *versions = json_object_get(o.json, "versions");
-    o.failed = o.failed || (versions != NULL && !json_is_array(versions));
-    out->speaks_version_1 = versions == NULL;
-    for (size_t i = 0; i < json_array_size(versions); i++) {
-        if (json_integer_value(json_array_get(versions, i)) == 1) {
-            out->speaks_version_1 = true;
-        }
-    }
-    object_text(&o, "name", "", out->name, sizeof(out->name));
-    object_text(&o, "instance", "", out->instance, sizeof(out->instance));
-    out->session_count_max = object_u32(&o, "max_sessions", SESSIONS_MAX_DEFAULT);
-    out->heartbeat_ms = object_u32(&o, "heartbeat_ms", HEARTBEAT_MS_DEFAULT);
-    out->format_count = object_formats(&o, "codecs", out->format);
-    return object_done(&o);
-}
-
-bool backend_start_decode(struct bytes_view payload, struct backend_start_request *out)
-{
-    struct object o = object_parse(payload, BACKEND_MESSAGE_BYTES_MAX, START_DEPTH_MAX);
-    *out = (struct backend_start_request){0};
-    object_text(&o, "call_id", "", out->call_id, sizeof(out->call_id));
-    out->in_count = object_formats(&o, "in", out->in);
-    out->out_count = object_formats(&o, "out", out->out);
-    out->credit_us = object_u64(&o, "credit_us", INT64_MAX, CREDIT_US_DEFAULT);
-    out->message_bytes_max = object_u32(&o, "max_message_bytes", BACKEND_MESSAGE_BYTES_MAX);
-    out->has_events = object_bool(&o, "events", true);
-    return object_done(&o);
-}
-
-static struct backend_format object_format(struct object *o, const char *key)
+static struct backend_format read_format(struct backend_json *o, const char *key)
 {
     char name[BACKEND_TEXT_CAP];
-    struct backend_format format = {0};
-    object_text(o, key, "pcm16/24000", name, sizeof(name));
-    o->failed = !backend_format_parse(name, &format) || o->failed;
-    return format;
-}
-
-bool backend_accept_decode(struct bytes_view payload, struct backend_accept *out)
-{
-    struct object o = object_parse(payload, BACKEND_PAYLOAD_BYTES_MAX, DEPTH_MAX);
-    out->in = object_format(&o, "in");
-    out->out = object_format(&o, "out");
-    out->prebuffer_ms = object_u32(&o, "prebuffer_ms", PREBUFFER_MS_DEFAULT);
-    out->progress_ms = object_u32(&o, "progress_ms", PROGRESS_MS_DEFAULT);
-    return object_done(&o);
-}
-
-bool backend_reject_decode(struct bytes_view payload, struct backend_reject *out)
-{
-    struct object o = object_parse(payload, BACKEND_PAYLOAD_BYTES_MAX, DEPTH_MAX);
-    object_text(&o, "code", "rejected", out->code, sizeof(out->code));
-    object_text(&o, "message", "", out->message, sizeof(out->message));
-    return object_done(&o);
-}
-
-bool backend_end_decode(struct bytes_view payload, struct backend_end *out)
-{
-    struct object o = object_parse(payload, BACKEND_PAYLOAD_BYTES_MAX, DEPTH_MAX);
-    char when[BACKEND_TEXT_CAP];
-    object_text(&o, "reason", "backend", out->reason, sizeof(out->reason));
-    object_text(&o, "when", "now", when, sizeof(when));
-    out->when_drained = strcmp(when, "drained") == 0;
-    return object_done(&o);
-}
-
-bool backend_error_decode(struct bytes_view payload, struct backend_error *out)
-{
-    struct object o = object_parse(payload, BACKEND_PAYLOAD_BYTES_MAX, DEPTH_MAX);
-    object_text(&o, "code", "internal", out->code, sizeof(out->code));
-    object_text(&o, "message", "", out->message, sizeof(out->message));
-    out->is_fatal = object_bool(&o, "fatal", false);
-    return object_done(&o);
-}
-
-bool backend_playback_decode(struct bytes_view payload, struct backend_playback *out)
-{
-    static const char *const known_state[] = {"started", "progress", "underrun",
-                                              "paused",  "resumed",  "done"};
-    struct object o = object_parse(payload, BACKEND_PAYLOAD_BYTES_MAX, DEPTH_MAX);
-    *out = (struct backend_playback){.state = ""};
-    char state[BACKEND_TEXT_CAP];
-    object_text(&o, "state", "", state, sizeof(state));
-    for (size_t i = 0; i < COUNT_OF(known_state); i++) {
-        if (strcmp(state, known_state[i]) == 0) {
-            out->state = known_state[i];
-        }
-    }
-    out->utterance = object_u32(&o, "utterance", 0);
-    out->sent_us = object_u64(&o, "sent_us", INT64_MAX, 0);
-    out->heard_us = object_u64(&o, "heard_us", INT64_MAX, 0);
-    out->queued_us = object_u64(&o, "queued_us", INT64_MAX, 0);
-    return object_done(&o);
-}
-
-/* --- encoding --------------------------------------------------------------------------------- */
-
-/* Takes the reference to json; NULL (out of memory) gives 0. */
-static size_t dump(json_t *json, char *text, size_t cap)
-{
-    const size_t len = json == NULL ? 0 : json_dumpb(json, text, cap, JSON_COMPACT);
-    json_decref(json);
-    return len <= cap ? len : 0;
+    struct backend_format format;
+    backend_json_text(o, key, "pcm16/24000", name, sizeof(name));
+    /* A name that is not known is a wrong codec, not wrong JSON. */
+    return backend_format_parse(name, &format) ? format : (struct backend_format){0};
 }
 
 static json_t *format_list(const struct backend_format *format, size_t count)
@@ -251,6 +62,95 @@ static json_t *format_list(const struct backend_format *format, size_t count)
     return list;
 }
 
+/* --- the connection --------------------------------------------------------------------------- */
+
+bool backend_hello_decode(struct bytes_view payload, struct backend_hello *out)
+{
+    struct backend_json o = open_payload(payload);
+    *out = (struct backend_hello){0};
+    const json_t *versions = json_object_get(o.object, "versions");
+    o.failed = o.failed || (versions != NULL && !json_is_array(versions));
+    out->speaks_version_1 = versions == NULL;
+    for (size_t i = 0; i < json_array_size(versions); i++) {
+        if (json_integer_value(json_array_get(versions, i)) == 1) {
+            out->speaks_version_1 = true;
+        }
+    }
+    backend_json_text(&o, "name", "", out->name, sizeof(out->name));
+    backend_json_text(&o, "instance", "", out->instance, sizeof(out->instance));
+    out->session_count_max = backend_json_u32(&o, "max_sessions", SESSIONS_MAX_DEFAULT);
+    out->can_resume = backend_json_bool(&o, "resume", false);
+    out->heartbeat_ms = backend_json_u32(&o, "heartbeat_ms", HEARTBEAT_MS_DEFAULT);
+    out->format_count = read_formats(&o, "codecs", out->format);
+    return backend_json_close(&o);
+}
+
+size_t backend_hello_encode(const struct backend_hello *in, char *text, size_t cap)
+{
+    return backend_json_dump(json_pack("{s:[i], s:s, s:s, s:o, s:I, s:b, s:I}", "versions", 1,
+                                       "name", in->name, "instance", in->instance, "codecs",
+                                       format_list(in->format, in->format_count), "max_sessions",
+                                       (json_int_t)in->session_count_max, "resume", in->can_resume,
+                                       "heartbeat_ms", (json_int_t)in->heartbeat_ms),
+                             text, cap);
+}
+
+bool backend_go_away_decode(struct bytes_view payload, struct backend_go_away *out)
+{
+    struct backend_json o = open_payload(payload);
+    backend_json_text(&o, "reason", "", out->reason, sizeof(out->reason));
+    const bool has_deadline = json_object_get(o.object, "deadline_ms") != NULL;
+    const uint64_t deadline_ms = backend_json_u32(&o, "deadline_ms", 0);
+    out->deadline_us = has_deadline ? deadline_ms * US_PER_MS : TIME_NEVER;
+    return backend_json_close(&o);
+}
+
+size_t backend_go_away_encode(const struct backend_go_away *in, char *text, size_t cap)
+{
+    json_t *go_away = json_pack("{s:s}", "reason", in->reason);
+    if (in->deadline_us != TIME_NEVER) {
+        (void)json_object_set_new(go_away, "deadline_ms",
+                                  json_integer((json_int_t)(in->deadline_us / US_PER_MS)));
+    }
+    return backend_json_dump(go_away, text, cap);
+}
+
+bool backend_error_decode(struct bytes_view payload, struct backend_error *out)
+{
+    struct backend_json o = open_payload(payload);
+    backend_json_text(&o, "code", "internal", out->code, sizeof(out->code));
+    backend_json_text(&o, "message", "", out->message, sizeof(out->message));
+    out->is_fatal = backend_json_bool(&o, "fatal", false);
+    out->type = (uint8_t)backend_json_u64(&o, "type", UINT8_MAX, 0);
+    out->sequence = backend_json_u32(&o, "sequence", 0);
+    return backend_json_close(&o);
+}
+
+size_t backend_error_encode(const struct backend_error *in, char *text, size_t cap)
+{
+    return backend_json_dump(json_pack("{s:s, s:b, s:s, s:I, s:I}", "code", in->code, "fatal",
+                                       in->is_fatal, "message", in->message, "type",
+                                       (json_int_t)in->type, "sequence", (json_int_t)in->sequence),
+                             text, cap);
+}
+
+/* --- the start of a session ------------------------------------------------------------------- */
+
+bool backend_start_decode(struct bytes_view payload, struct backend_start_request *out)
+{
+    struct backend_json o = backend_json_open(payload, BACKEND_MESSAGE_BYTES_MAX, START_DEPTH_MAX);
+    *out = (struct backend_start_request){0};
+    backend_json_text(&o, "call_id", "", out->call_id, sizeof(out->call_id));
+    backend_json_text(&o, "resume_token", "", out->resume_token, sizeof(out->resume_token));
+    out->in_count = read_formats(&o, "in", out->in);
+    out->out_count = read_formats(&o, "out", out->out);
+    out->credit_us = backend_json_u64(&o, "credit_us", INT64_MAX, CREDIT_US_DEFAULT);
+    out->message_bytes_max = backend_json_u32(&o, "max_message_bytes", BACKEND_MESSAGE_BYTES_MAX);
+    out->has_events = backend_json_bool(&o, "events", true);
+    out->is_restarted = backend_json_bool(&o, "restarted", false);
+    return backend_json_close(&o);
+}
+
 /* Foreign text that is not UTF-8 is left out rather than refused. */
 static json_t *text_or_empty(struct bytes_view view)
 {
@@ -258,31 +158,32 @@ static json_t *text_or_empty(struct bytes_view view)
     return text == NULL ? json_string("") : text;
 }
 
-size_t backend_hello_encode(const struct backend_hello *in, char *text, size_t cap)
+static json_t *start_object(const struct backend_start *in)
 {
-    return dump(json_pack("{s:[i], s:s, s:s, s:o, s:I, s:b, s:I}", "versions", 1, "name", in->name,
-                          "instance", in->instance, "codecs",
-                          format_list(in->format, in->format_count), "max_sessions",
-                          (json_int_t)in->session_count_max, "resume", false, "heartbeat_ms",
-                          (json_int_t)in->heartbeat_ms),
-                text, cap);
+    json_t *client =
+        json_pack("{s:o, s:o, s:o}", "agent", text_or_empty(in->client_agent), "language",
+                  text_or_empty(in->client_language), "place", text_or_empty(in->client_place));
+    json_t *start = json_pack(
+        "{s:s, s:o, s:o, s:I, s:I, s:o, s:o, s:b, s:i, s:b}", "call_id", in->call_id, "in",
+        format_list(in->format, in->format_count), "out", format_list(in->format, in->format_count),
+        "credit_us", (json_int_t)in->credit_us, "wall_clock_us", (json_int_t)in->wall_clock_us,
+        "trace_id", text_or_empty(in->trace_id), "client", client, "events", in->has_events,
+        "max_message_bytes", BACKEND_MESSAGE_BYTES_MAX, "restarted", in->is_restarted);
+    if (in->resume_token != NULL) {
+        (void)json_object_set_new(start, "resume_token", json_string(in->resume_token));
+    }
+    if (in->expires_at_s != 0) {
+        (void)json_object_set_new(start, "expires_at", json_integer((json_int_t)in->expires_at_s));
+    }
+    return start;
 }
 
 size_t backend_start_encode(const struct backend_start *in, char *text, size_t cap)
 {
     static const char session_key[] = ",\"session\":";
-    json_t *client =
-        json_pack("{s:o, s:o, s:o}", "agent", text_or_empty(in->client_agent), "language",
-                  text_or_empty(in->client_language), "place", text_or_empty(in->client_place));
-    json_t *start = json_pack(
-        "{s:s, s:o, s:o, s:I, s:I, s:o, s:o, s:b, s:b}", "call_id", in->call_id, "in",
-        format_list(in->format, in->format_count), "out", format_list(in->format, in->format_count),
-        "credit_us", (json_int_t)in->credit_us, "wall_clock_us", (json_int_t)in->wall_clock_us,
-        "trace_id", text_or_empty(in->trace_id), "client", client, "events", in->has_events,
-        "restarted", false);
     const struct bytes_view session =
         in->session_json.len > 0 ? in->session_json : bytes_view_of_text("{}");
-    size_t len = dump(start, text, cap);
+    size_t len = backend_json_dump(start_object(in), text, cap);
     /* The session is somebody's JSON: its bytes go in as they are, before the last brace. */
     if (len == 0 || cap - len < sizeof(session_key) - 1 + session.len) {
         return 0;
@@ -293,69 +194,123 @@ size_t backend_start_encode(const struct backend_start *in, char *text, size_t c
     memcpy(text + len, session.data, session.len);
     len += session.len;
     text[len] = '}';
-    return len + 1;
+    return len + 1 <= BACKEND_MESSAGE_BYTES_MAX ? len + 1 : 0;
+}
+
+size_t backend_start_cap(const struct backend_start *in)
+{
+    const size_t escaped = strlen(in->call_id) + in->trace_id.len + in->client_agent.len +
+                           in->client_language.len + in->client_place.len;
+    return START_BYTES_FIXED + ESCAPED_BYTES_MAX * escaped + in->session_json.len;
+}
+
+bool backend_resume_decode(struct bytes_view payload, struct backend_resume *out)
+{
+    struct backend_json o = open_payload(payload);
+    backend_json_text(&o, "call_id", "", out->call_id, sizeof(out->call_id));
+    backend_json_text(&o, "resume_token", "", out->token, sizeof(out->token));
+    backend_json_text(&o, "next_resume_token", "", out->next_token, sizeof(out->next_token));
+    out->position.utterance = backend_json_u32(&o, "utterance", 0);
+    out->position.received_us = backend_json_u64(&o, "received_us", INT64_MAX, 0);
+    out->position.received_total_us = backend_json_u64(&o, "received_total_us", INT64_MAX, 0);
+    out->position.sent_us = backend_json_u64(&o, "sent_us", INT64_MAX, 0);
+    out->position.credit_us = backend_json_u64(&o, "credit_us", INT64_MAX, CREDIT_US_DEFAULT);
+    out->audio_in_from_us = backend_json_u64(&o, "audio_in_from_us", INT64_MAX, 0);
+    return backend_json_close(&o);
+}
+
+size_t backend_resume_encode(const struct backend_resume *in, char *text, size_t cap)
+{
+    const struct backend_position *position = &in->position;
+    return backend_json_dump(
+        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "call_id", in->call_id,
+                  "resume_token", in->token, "next_resume_token", in->next_token, "utterance",
+                  (json_int_t)position->utterance, "received_us", (json_int_t)position->received_us,
+                  "received_total_us", (json_int_t)position->received_total_us, "sent_us",
+                  (json_int_t)position->sent_us, "audio_in_from_us",
+                  (json_int_t)in->audio_in_from_us, "credit_us", (json_int_t)position->credit_us),
+        text, cap);
+}
+
+bool backend_accept_decode(struct bytes_view payload, struct backend_accept *out)
+{
+    struct backend_json o = open_payload(payload);
+    char on_speech[BACKEND_TEXT_CAP];
+    out->in = read_format(&o, "in");
+    out->out = read_format(&o, "out");
+    out->prebuffer_ms = backend_json_u32(&o, "prebuffer_ms", PREBUFFER_MS_DEFAULT);
+    out->progress_ms = backend_json_u32(&o, "progress_ms", PROGRESS_MS_DEFAULT);
+    backend_json_text(&o, "on_speech", "hint", on_speech, sizeof(on_speech));
+    out->pauses_on_speech = strcmp(on_speech, "pause") == 0;
+    return backend_json_close(&o);
 }
 
 size_t backend_accept_encode(const struct backend_accept *in, char *text, size_t cap)
 {
-    return dump(json_pack("{s:s, s:s, s:I, s:I, s:s}", "in", backend_format_name(in->in), "out",
-                          backend_format_name(in->out), "prebuffer_ms",
-                          (json_int_t)in->prebuffer_ms, "progress_ms", (json_int_t)in->progress_ms,
-                          "on_speech", "hint"),
-                text, cap);
-}
-
-size_t backend_reject_encode(const struct backend_reject *in, bool retry_elsewhere, char *text,
-                             size_t cap)
-{
-    return dump(json_pack("{s:s, s:s, s:b}", "code", in->code, "message", in->message,
-                          "retry_elsewhere", retry_elsewhere),
-                text, cap);
-}
-
-size_t backend_go_away_encode(const char *reason, uint64_t deadline_us, char *text, size_t cap)
-{
-    return dump(
-        json_pack("{s:s, s:I}", "reason", reason, "deadline_ms", (json_int_t)(deadline_us / 1000)),
+    return backend_json_dump(
+        json_pack("{s:s, s:s, s:I, s:I, s:s}", "in", backend_format_name(in->in), "out",
+                  backend_format_name(in->out), "prebuffer_ms", (json_int_t)in->prebuffer_ms,
+                  "progress_ms", (json_int_t)in->progress_ms, "on_speech",
+                  in->pauses_on_speech ? "pause" : "hint"),
         text, cap);
 }
 
-size_t backend_connected_encode(bool is_tcp, uint64_t setup_us, char *text, size_t cap)
+bool backend_reject_decode(struct bytes_view payload, struct backend_reject *out)
 {
-    return dump(json_pack("{s:s, s:I}", "transport", is_tcp ? "tcp" : "udp", "setup_ms",
-                          (json_int_t)(setup_us / 1000)),
-                text, cap);
+    struct backend_json o = open_payload(payload);
+    backend_json_text(&o, "code", "rejected", out->code, sizeof(out->code));
+    backend_json_text(&o, "message", "", out->message, sizeof(out->message));
+    out->retry_elsewhere = backend_json_bool(&o, "retry_elsewhere", false);
+    return backend_json_close(&o);
 }
 
-size_t backend_end_encode(const char *reason, char *text, size_t cap)
+size_t backend_reject_encode(const struct backend_reject *in, char *text, size_t cap)
 {
-    return dump(json_pack("{s:s}", "reason", reason), text, cap);
+    return backend_json_dump(json_pack("{s:s, s:s, s:b}", "code", in->code, "message", in->message,
+                                       "retry_elsewhere", in->retry_elsewhere),
+                             text, cap);
 }
 
-size_t backend_error_encode(const struct backend_error *in, char *text, size_t cap)
+/* --- the end of a session --------------------------------------------------------------------- */
+
+bool backend_end_decode(struct bytes_view payload, struct backend_end *out)
 {
-    return dump(json_pack("{s:s, s:b, s:s, s:I, s:I}", "code", in->code, "fatal", in->is_fatal,
-                          "message", in->message, "type", (json_int_t)in->type, "sequence",
-                          (json_int_t)in->sequence),
-                text, cap);
+    struct backend_json o = open_payload(payload);
+    char when[BACKEND_TEXT_CAP];
+    backend_json_text(&o, "reason", "backend", out->reason, sizeof(out->reason));
+    backend_json_text(&o, "when", "now", when, sizeof(when));
+    out->when_drained = strcmp(when, "drained") == 0;
+    return backend_json_close(&o);
 }
 
-size_t backend_flushed_encode(const struct backend_flushed *in, char *text, size_t cap)
+size_t backend_end_encode(const struct backend_end *in, char *text, size_t cap)
 {
-    return dump(json_pack("{s:I, s:I, s:I, s:I}", "utterance", (json_int_t)in->utterance, "sent_us",
-                          (json_int_t)in->sent_us, "heard_us", (json_int_t)in->heard_us,
-                          "dropped_us", (json_int_t)in->dropped_us),
-                text, cap);
-}
-
-size_t backend_playback_encode(const struct backend_playback *in, char *text, size_t cap)
-{
-    json_t *playback =
-        json_pack("{s:I, s:s, s:I, s:I, s:I}", "utterance", (json_int_t)in->utterance, "state",
-                  in->state, "sent_us", (json_int_t)in->sent_us, "heard_us",
-                  (json_int_t)in->heard_us, "queued_us", (json_int_t)in->queued_us);
-    if (in->reason != NULL) {
-        (void)json_object_set_new(playback, "reason", json_string(in->reason));
+    json_t *end = json_pack("{s:s}", "reason", in->reason);
+    if (in->when_drained) {
+        (void)json_object_set_new(end, "when", json_string("drained"));
     }
-    return dump(playback, text, cap);
+    return backend_json_dump(end, text, cap);
+}
+
+bool backend_ended_decode(struct bytes_view payload, struct backend_ended *out)
+{
+    struct backend_json o = open_payload(payload);
+    *out = (struct backend_ended){0};
+    backend_json_text(&o, "reason", "", out->reason, sizeof(out->reason));
+    json_t *totals = json_object_get(o.object, "totals");
+    if (totals != NULL) {
+        struct backend_json t = {json_incref(totals), !json_is_object(totals)};
+        out->audio_in_us = backend_json_u64(&t, "audio_in_us", INT64_MAX, 0);
+        out->audio_out_us = backend_json_u64(&t, "audio_out_us", INT64_MAX, 0);
+        o.failed = !backend_json_close(&t) || o.failed;
+    }
+    return backend_json_close(&o);
+}
+
+size_t backend_ended_encode(const struct backend_ended *in, char *text, size_t cap)
+{
+    return backend_json_dump(json_pack("{s:s, s:{s:I, s:I}}", "reason", in->reason, "totals",
+                                       "audio_in_us", (json_int_t)in->audio_in_us, "audio_out_us",
+                                       (json_int_t)in->audio_out_us),
+                             text, cap);
 }

@@ -319,7 +319,8 @@ static bool take_ping(struct stub_link *l, struct backend_frame *out)
 static bool take_go_away(struct stub_link *l, struct backend_frame *out)
 {
     out->type = BACKEND_GOAWAY;
-    out->payload.len = backend_go_away_encode("shutdown", l->go_away_us, l->text, sizeof(l->text));
+    const struct backend_go_away go_away = {.reason = "shutdown", .deadline_us = l->go_away_us};
+    out->payload.len = backend_go_away_encode(&go_away, l->text, sizeof(l->text));
     return true;
 }
 

@@ -34,7 +34,6 @@ struct stub_session {
     struct dialogue *dialogue; /* while RUNNING */
     bool accept_waits;
     struct backend_reject reject;
-    bool retry_elsewhere;
     struct backend_error error;
     bool error_waits;
     uint64_t error_allowed_us;
@@ -107,7 +106,7 @@ static void reject(struct stub_session *s, enum stub_session_outcome outcome, co
     metric_add(&s->behaviour->counters->sessions[outcome], 1);
     stop_running(s);
     s->state = SESSION_REJECTED;
-    s->retry_elsewhere = outcome == STUB_SESSION_FULL || outcome == STUB_SESSION_DRAINING;
+    s->reject.retry_elsewhere = outcome == STUB_SESSION_FULL || outcome == STUB_SESSION_DRAINING;
     (void)snprintf(s->reject.code, sizeof(s->reject.code), "%s", code);
     (void)snprintf(s->reject.message, sizeof(s->reject.message), "%s", message);
     log_info("session.rejected session=%u code=%s", s->handle, code);
@@ -406,14 +405,14 @@ static bool take_control(struct stub_session *s, struct backend_frame *out)
     }
     if (s->state == SESSION_REJECTED) {
         out->type = BACKEND_SESSION_REJECT;
-        out->payload.len =
-            backend_reject_encode(&s->reject, s->retry_elsewhere, text, TEXT_BYTES_MAX);
+        out->payload.len = backend_reject_encode(&s->reject, text, TEXT_BYTES_MAX);
         s->state = SESSION_OVER;
         return true;
     }
     if (s->state == SESSION_ENDING) {
         out->type = BACKEND_SESSION_ENDED;
-        out->payload.len = backend_end_encode("asked", text, TEXT_BYTES_MAX);
+        out->payload.len =
+            backend_ended_encode(&(struct backend_ended){.reason = "asked"}, text, TEXT_BYTES_MAX);
         s->state = SESSION_OVER;
         return true;
     }

@@ -28,7 +28,7 @@ DOORS = [
     (
         "jansson.h",
         [
-            "common/backend_link/backend_payload.c",
+            "common/backend_link/backend_*.[ch]",
             "services/signaling/*.c",
             "services/inference-stub/realtime_events.c",
         ],

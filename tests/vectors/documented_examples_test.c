@@ -342,6 +342,8 @@ static void session_start(char *text)
                                      .format_count = 2,
                                      .credit_us = 10000000,
                                      .wall_clock_us = 1790000000000000,
+                                     .resume_token = "00112233445566778899aabbccddeeff",
+                                     .expires_at_s = 1790003600,
                                      .client_agent = bytes_view_of_text("curl/7.88.1"),
                                      .client_language = bytes_view_of_text("en")};
     text[backend_start_encode(&in, text, TEXT_CAP - 1)] = '\0';
@@ -349,19 +351,21 @@ static void session_start(char *text)
 
 static void session_accept(char *text)
 {
-    const struct backend_accept in = {both_rates[1], both_rates[1], 20, 200};
+    const struct backend_accept in = {both_rates[1], both_rates[1], 20, 200, false};
     text[backend_accept_encode(&in, text, TEXT_CAP - 1)] = '\0';
 }
 
 static void session_reject(char *text)
 {
-    const struct backend_reject in = {.code = "overload", .message = "sessions_max is reached"};
-    text[backend_reject_encode(&in, true, text, TEXT_CAP - 1)] = '\0';
+    const struct backend_reject in = {
+        .code = "overload", .message = "sessions_max is reached", .retry_elsewhere = true};
+    text[backend_reject_encode(&in, text, TEXT_CAP - 1)] = '\0';
 }
 
 static void connected(char *text)
 {
-    text[backend_connected_encode(false, 184000, text, TEXT_CAP - 1)] = '\0';
+    const struct backend_connected in = {.setup_us = 184000};
+    text[backend_connected_encode(&in, text, TEXT_CAP - 1)] = '\0';
 }
 
 static void playback(char *text)
@@ -376,7 +380,8 @@ static void playback(char *text)
 
 static void session_end(char *text)
 {
-    text[backend_end_encode("client_closed", text, TEXT_CAP - 1)] = '\0';
+    const struct backend_end in = {.reason = "client_closed"};
+    text[backend_end_encode(&in, text, TEXT_CAP - 1)] = '\0';
 }
 
 static void error(char *text)

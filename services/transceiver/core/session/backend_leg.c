@@ -43,7 +43,8 @@ static enum backend_leg_event take_accept(struct backend_leg *leg,
     if (leg->state != BACKEND_LEG_STARTING) {
         return BACKEND_LEG_NOTHING;
     }
-    if (!backend_accept_decode(frame->payload, &leg->accept)) {
+    if (!backend_accept_decode(frame->payload, &leg->accept) ||
+        leg->accept.in.codec == BACKEND_CODEC_NONE || leg->accept.out.codec == BACKEND_CODEC_NONE) {
         return BACKEND_LEG_GOT_NONSENSE;
     }
     leg->state = BACKEND_LEG_ACCEPTED;
@@ -113,8 +114,9 @@ void backend_leg_connected(struct backend_leg *leg, bool is_tcp, uint64_t now_us
 {
     char text[JSON_CAP];
     if (leg->state < BACKEND_LEG_LEAVING) {
-        const uint64_t setup_us = time_since(leg->start_us, now_us);
-        const size_t len = backend_connected_encode(is_tcp, setup_us, text, sizeof(text));
+        const struct backend_connected connected = {.is_tcp = is_tcp,
+                                                    .setup_us = time_since(leg->start_us, now_us)};
+        const size_t len = backend_connected_encode(&connected, text, sizeof(text));
         emit(leg, BACKEND_CONNECTED, bytes_view_of(text, len), now_us);
     }
 }
@@ -126,7 +128,9 @@ void backend_leg_end(struct backend_leg *leg, const char *reason, uint64_t now_u
         return;
     }
     const bool was_asked = leg->state == BACKEND_LEG_ASKED;
-    const size_t len = backend_end_encode(reason, text, sizeof(text));
+    struct backend_end end = {0};
+    memcpy(end.reason, reason, strnlen(reason, sizeof(end.reason) - 1));
+    const size_t len = backend_end_encode(&end, text, sizeof(text));
     emit(leg, was_asked ? BACKEND_SESSION_ENDED : BACKEND_SESSION_END, bytes_view_of(text, len),
          now_us);
     leg->state = was_asked ? BACKEND_LEG_OVER : BACKEND_LEG_LEAVING;
