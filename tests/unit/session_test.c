@@ -4,8 +4,8 @@
 #include "services/transceiver/core/datagram_kind.h"
 #include "services/transceiver/core/session/session.h"
 #include "services/transceiver/core/transport/srtp_transport.h"
-#include "tests/lossy_link.h"
 #include "tests/support/sim_answer.h"
+#include "tests/support/sim_link.h"
 #include "tests/virtual_time.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ struct world {
     struct outbox *outbox;
     struct sim_client *client;
     struct sim_answer answer;
-    struct lossy_link link;
+    struct sim_link link;
     struct session *session;
     struct said said[32];
     size_t said_count;
@@ -103,7 +103,7 @@ static void drain(struct world *w)
     }
     outbox_clear(w->outbox);
     while ((len = sim_client_take(w->client, packet, &from, &to)) > 0) {
-        lossy_link_send(&w->link, AT_SESSION, bytes_view_of(packet, len), w->now_us);
+        sim_link_send(&w->link, AT_SESSION, bytes_view_of(packet, len), w->now_us);
     }
 }
 
@@ -111,13 +111,14 @@ static void open_world(struct world *w, const struct wanted *wanted)
 {
     struct fault fault = {0};
     struct sim_client_config client = {.seed = 22, .direction = wanted->direction};
+    const struct sim_link_config link = {
+        .delay_us = 5000, .loss_per_mille = wanted->stays_away ? SIM_LINK_PER_MILLE : 0};
     memset(w, 0, sizeof(*w));
     w->now_us = virtual_time_us = BEGIN_US;
     random_generator_init(&w->random, 21);
     w->identity = dtls_identity_create(&fault);
     w->outbox = outbox_create(64, 65536);
-    w->link = (struct lossy_link){.delay_us = 5000,
-                                  .loss_per_mille = wanted->stays_away ? LOSSY_LINK_PER_MILLE : 0};
+    sim_link_init(&w->link, &link);
     assert_true(net_addr_parse("203.0.113.9:40000", &client.address));
     w->client = sim_client_create(&client);
     sim_answer_client(&w->answer, w->client, w->identity, random_seeded(&w->random), w->now_us);
@@ -156,17 +157,16 @@ static void close_world(struct world *w)
 static void run_to(struct world *w, uint64_t until_us)
 {
     struct net_path path = {.client = sim_client_address(w->client)};
-    struct lossy_datagram d;
+    struct sim_datagram d;
     drain(w);
     while (w->now_us < until_us) {
         uint64_t next_us = time_earlier(until_us, session_next_timeout(w->session));
         next_us = time_earlier(next_us, sim_client_next_timeout(w->client));
-        next_us = time_earlier(next_us, lossy_link_next_us(&w->link));
+        next_us = time_earlier(next_us, sim_link_next_us(&w->link));
         w->now_us = virtual_time_us = time_later(next_us, w->now_us);
-        while (lossy_link_take(&w->link, w->now_us, &d)) {
-            uint8_t bytes[OUTBOX_DATAGRAM_BYTES + OUTBOX_TAILROOM_BYTES];
+        uint8_t bytes[OUTBOX_DATAGRAM_BYTES + OUTBOX_TAILROOM_BYTES];
+        while (sim_link_take(&w->link, bytes, &d, w->now_us)) {
             struct bytes_span datagram = {bytes, d.len, sizeof(bytes)};
-            memcpy(bytes, d.data, d.len);
             (void)session_input_datagram(w->session, &datagram, &path, w->now_us);
             drain(w);
         }
@@ -351,7 +351,7 @@ static void a_client_that_falls_silent_is_lost_and_gets_no_goodbye(void **state)
     (void)state;
     struct world w;
     open_running(&w);
-    w.link.loss_per_mille = LOSSY_LINK_PER_MILLE;
+    w.link.config.loss_per_mille = SIM_LINK_PER_MILLE;
     run_for(&w, 29 * US_PER_S);
     assert_int_equal(w.event_count, 1);
     const size_t rtcp_before = w.rtcp_count;
