@@ -29,13 +29,13 @@ struct codecs {
 /* As the simulated client speaks. */
 static void make_packets(struct codecs *c)
 {
-    int16_t pcm[SIM_CLIENT_RATE_HZ / FRAMES_PER_S];
+    int16_t pcm[SIM_VOICE_RATE_HZ / FRAMES_PER_S];
     struct random_generator random;
-    struct voice_encoder *encoder = voice_encoder_create(VOICE_CODEC_OPUS, SIM_CLIENT_RATE_HZ);
+    struct voice_encoder *encoder = voice_encoder_create(VOICE_CODEC_OPUS, SIM_VOICE_RATE_HZ);
     assert(encoder != NULL);
     random_generator_init(&random, 1);
     for (size_t i = 0; i < PACKETS; i++) {
-        speech_like_voice(&random, -20, SIM_CLIENT_RATE_HZ, i * COUNT_OF(pcm), pcm, COUNT_OF(pcm));
+        speech_like_voice(&random, -20, SIM_VOICE_RATE_HZ, i * COUNT_OF(pcm), pcm, COUNT_OF(pcm));
         c->packet_len[i] = voice_encoder_encode(encoder, pcm, c->packet[i]);
     }
     voice_encoder_destroy(encoder);

@@ -16,7 +16,8 @@ void sim_fleet_set_time(uint64_t now_us)
 static struct sim_fleet_config quiet_network(uint64_t seed)
 {
     print_message("seed %llu\n", (unsigned long long)seed);
-    return (struct sim_fleet_config){.seed = seed, .delay_us = DELAY_US, .mode = DIALOGUE_ECHO};
+    return (struct sim_fleet_config){
+        .seed = seed, .link.delay_us = DELAY_US, .cluster.mode = DIALOGUE_ECHO};
 }
 
 static void run_for(struct sim_fleet *f, uint64_t us)
@@ -95,7 +96,7 @@ static void speaking_over_the_agent_silences_it_within_the_ramp(void **state)
 {
     (void)state;
     struct sim_fleet_config config = quiet_network(201);
-    config.mode = DIALOGUE_PARROT;
+    config.cluster.mode = DIALOGUE_PARROT;
     config.client.has_voice = true;
     struct sim_fleet *f = sim_fleet_create(&config);
     struct sim_client *client = sim_fleet_client(f);
@@ -129,7 +130,7 @@ static void a_flush_is_no_mode_and_every_utterance_is_done_once(void **state)
 {
     (void)state;
     struct sim_fleet_config config = quiet_network(202);
-    config.mode = DIALOGUE_PARROT;
+    config.cluster.mode = DIALOGUE_PARROT;
     config.client.has_voice = true;
     struct sim_fleet *f = sim_fleet_create(&config);
     struct sim_client *client = sim_fleet_client(f);
@@ -157,8 +158,8 @@ static void an_utterance_that_is_cut_by_the_end_is_done_too(void **state)
 {
     (void)state;
     struct sim_fleet_config config = quiet_network(203);
-    config.mode = DIALOGUE_TONE;
-    config.tone_hz = 1000;
+    config.cluster.mode = DIALOGUE_TONE;
+    config.cluster.tone_hz = 1000;
     struct sim_fleet *f = sim_fleet_create(&config);
     run_for(f, 3 * SECOND);
     sim_fleet_hang_up(f);
@@ -173,8 +174,8 @@ static void the_credit_is_used_and_never_exceeded(void **state)
 {
     (void)state;
     struct sim_fleet_config config = quiet_network(204);
-    config.mode = DIALOGUE_TONE;
-    config.tone_hz = 1000;
+    config.cluster.mode = DIALOGUE_TONE;
+    config.cluster.tone_hz = 1000;
     struct sim_fleet *f = sim_fleet_create(&config);
     run_for(f, 60 * SECOND);
     size_t count = 0;
@@ -207,7 +208,7 @@ static void a_backend_that_rejects_ends_the_call_before_media(void **state)
 {
     (void)state;
     struct sim_fleet_config config = quiet_network(205);
-    config.backend_rejects = true;
+    config.cluster.rejects = true;
     struct sim_fleet *f = sim_fleet_create(&config);
     run_for(f, SECOND);
     assert_null(sim_fleet_session(f));
@@ -223,7 +224,7 @@ static void a_backend_that_does_not_accept_in_two_seconds_ends_the_call(void **s
 {
     (void)state;
     struct sim_fleet_config config = quiet_network(206);
-    config.backend_accepts_never = true;
+    config.cluster.accepts_never = true;
     struct sim_fleet *f = sim_fleet_create(&config);
     const uint64_t begin_us = sim_fleet_now(f);
     run_for(f, 2 * SECOND - 1);
@@ -243,7 +244,7 @@ static void a_call_longer_than_it_may_be_is_ended_at_both_ends(void **state)
 {
     (void)state;
     struct sim_fleet_config config = quiet_network(207);
-    config.duration_max_us = 30 * SECOND;
+    config.cluster.duration_max_us = 30 * SECOND;
     struct sim_fleet *f = sim_fleet_create(&config);
     const uint64_t begin_us = sim_fleet_now(f);
     run_for(f, 30 * SECOND - 1);
@@ -368,7 +369,7 @@ static void the_first_report_comes_after_half_a_second_and_tells_of_the_client(v
 {
     (void)state;
     struct sim_fleet_config config = quiet_network(211);
-    config.loss_per_mille = 0;
+    config.link.loss_per_mille = 0;
     struct sim_fleet *f = sim_fleet_create(&config);
     run_for(f, SECOND);
     const struct sim_client_heard *heard = sim_client_heard(sim_fleet_client(f));
@@ -391,7 +392,7 @@ static void the_measured_round_trip_is_that_of_the_link(void **state)
     static const uint64_t delay_us[] = {1000, 15000, 150000};
     for (size_t i = 0; i < COUNT_OF(delay_us); i++) {
         struct sim_fleet_config config = quiet_network(212);
-        config.delay_us = delay_us[i];
+        config.link.delay_us = delay_us[i];
         struct sim_fleet *f = sim_fleet_create(&config);
         run_for(f, 10 * SECOND);
         const struct rtp_sender_stats ours = session_stats(sim_fleet_session(f)).sender;

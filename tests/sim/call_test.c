@@ -14,7 +14,8 @@ void sim_fleet_set_time(uint64_t now_us)
 static struct sim_fleet_config quiet_network(uint64_t seed)
 {
     print_message("seed %llu\n", (unsigned long long)seed);
-    return (struct sim_fleet_config){.seed = seed, .delay_us = 15000, .mode = DIALOGUE_ECHO};
+    return (struct sim_fleet_config){
+        .seed = seed, .link.delay_us = 15000, .cluster.mode = DIALOGUE_ECHO};
 }
 
 static void run_for(struct sim_fleet *f, uint64_t us)
@@ -62,8 +63,8 @@ static void ten_minutes_are_thirty_thousand_packets(void **state)
 {
     (void)state;
     struct sim_fleet_config config = quiet_network(3);
-    config.mode = DIALOGUE_TONE;
-    config.tone_hz = 1000;
+    config.cluster.mode = DIALOGUE_TONE;
+    config.cluster.tone_hz = 1000;
     struct sim_fleet *f = sim_fleet_create(&config);
     run_for(f, SECOND);
     const uint64_t before = session_stats(sim_fleet_session(f)).voice.packets;
@@ -81,9 +82,9 @@ static void calls_survive_bad_networks(void **state)
     (void)state;
     for (uint64_t seed = 100; seed < 120; seed++) {
         struct sim_fleet_config config = quiet_network(seed);
-        config.loss_per_mille = 100;
-        config.repeat_per_mille = 20;
-        config.jitter_us = 30000;
+        config.link.loss_per_mille = 100;
+        config.link.repeat_per_mille = 20;
+        config.link.jitter_us = 30000;
         struct sim_fleet *f = sim_fleet_create(&config);
         run_for(f, 20 * SECOND);
         assert_true(sim_client_is_connected(sim_fleet_client(f)));
@@ -146,7 +147,7 @@ static void a_call_nobody_joins_ends_after_its_setup_time(void **state)
 {
     (void)state;
     struct sim_fleet_config config = quiet_network(7);
-    config.loss_per_mille = 1000;
+    config.link.loss_per_mille = 1000;
     struct sim_fleet *f = sim_fleet_create(&config);
     run_for(f, 29 * SECOND);
     assert_non_null(sim_fleet_session(f));
@@ -245,8 +246,8 @@ static void the_same_seed_is_the_same_call(void **state)
     uint64_t missing[2];
     for (int i = 0; i < 2; i++) {
         struct sim_fleet_config config = quiet_network(13);
-        config.loss_per_mille = 100;
-        config.jitter_us = 10000;
+        config.link.loss_per_mille = 100;
+        config.link.jitter_us = 10000;
         struct sim_fleet *f = sim_fleet_create(&config);
         run_for(f, 10 * SECOND);
         packets[i] = sim_client_heard(sim_fleet_client(f))->packets;

@@ -4,29 +4,18 @@
 #include "common/crypto/hmac_sha1.h"
 #include "common/stun/stun_integrity.h"
 #include "services/transceiver/core/datagram_kind.h"
-#include "services/transceiver/core/media/voice_decoder.h"
-#include "services/transceiver/core/media/voice_encoder.h"
-#include "services/transceiver/core/rtp/rtp_sender.h"
 #include "services/transceiver/core/session/voice_rtcp.h"
 #include "services/transceiver/core/transport/dtls_transport.h"
 #include "services/transceiver/core/transport/srtp_transport.h"
-#include "tests/speech_like.h"
+#include "tests/support/sim_sdp.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define CHECK_FAST_US (50 * US_PER_MS)
 #define CHECK_SLOW_US (2500 * US_PER_MS)
-#define SLOT_US       (20 * US_PER_MS)
-#define SLOT_SAMPLES  (SIM_CLIENT_RATE_HZ / 50)
 #define QUEUE_CAP     64
-/* 50 ms: a lost packet spoils the phase of one window, not of the whole second. */
-#define WINDOW_SAMPLES 800
-#define PAYLOAD_TYPE   111
-/* -54 dBov: quieter is silence. */
-#define SOUND_MIN 64
 
 struct packet {
     size_t len;
@@ -37,68 +26,68 @@ struct sim_client {
     struct sim_client_config config;
     struct random_generator random;
     struct net_addr address;
-    struct net_addr server;
     char ufrag[9];
     char pwd[25];
-    char remote_ufrag[257];
     char offer[SIM_CLIENT_OFFER_CAP];
+    struct sim_sdp_answer answer;
     struct hmac_sha1_key remote_password;
     uint64_t check_us;
     bool has_path;
     struct dtls_identity *identity;
     struct dtls_transport *dtls;
+    struct srtp_keys keys;
     struct srtp_transport *srtp;
-    struct voice_encoder *encoder;
-    struct voice_decoder *decoder;
-    struct rtp_sender *sender;
+    struct srtp_transport *voice_srtp; /* of its present SSRC */
+    struct srtp_transport *overhearing;
+    struct sim_voice *voice;
+    struct sim_speaker speaker;
+    struct rtp_sender *sender; /* counts for the reports */
     struct rtp_receiver *receiver;
     struct voice_rtcp rtcp;
     uint64_t slot_us;
-    uint64_t spoken_samples;
-    bool speaks;
     bool has_sequence;
     uint16_t highest_sequence;
     struct sim_client_heard heard;
-    int16_t last_second[SIM_CLIENT_RATE_HZ];
-    size_t last_second_next;
     struct packet *queue;
     size_t queue_count;
 };
 
 static void write_offer(struct sim_client *c)
 {
-    static const char setup[2][8] = {"actpass", "active"};
-    char fingerprint[3 * DTLS_IDENTITY_FINGERPRINT_BYTES + 1];
-    const uint8_t *digest = dtls_identity_fingerprint(c->identity);
-    for (size_t i = 0; i < DTLS_IDENTITY_FINGERPRINT_BYTES; i++) {
-        const unsigned lie = c->config.lies_about_fingerprint ? 1 : 0;
-        (void)snprintf(fingerprint + 3 * i, 4, "%02X:", digest[i] ^ lie);
-    }
-    fingerprint[3 * DTLS_IDENTITY_FINGERPRINT_BYTES - 1] = '\0';
-    (void)snprintf(c->offer, sizeof(c->offer),
-                   "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0\r\n"
-                   "m=audio 9 UDP/TLS/RTP/SAVPF %d\r\nc=IN IP4 0.0.0.0\r\na=mid:0\r\n"
-                   "a=ice-ufrag:%s\r\na=ice-pwd:%s\r\na=fingerprint:sha-256 %s\r\n"
-                   "a=setup:%s\r\na=%s\r\na=rtcp-mux\r\na=rtpmap:%d opus/48000/2\r\n",
-                   PAYLOAD_TYPE, c->ufrag, c->pwd, fingerprint, setup[c->config.is_dtls_client],
-                   c->config.direction == NULL ? "sendrecv" : c->config.direction, PAYLOAD_TYPE);
+    uint8_t fingerprint[DTLS_IDENTITY_FINGERPRINT_BYTES];
+    memcpy(fingerprint, dtls_identity_fingerprint(c->identity), sizeof(fingerprint));
+    fingerprint[0] ^= c->config.lies_about_fingerprint ? 1 : 0;
+    const struct sim_sdp_offer offer = {
+        .ufrag = c->ufrag,
+        .pwd = c->pwd,
+        .fingerprint = fingerprint,
+        .is_dtls_client = c->config.is_dtls_client,
+        .has_red = c->config.has_red,
+        .direction = c->config.direction,
+    };
+    sim_sdp_write_offer(&offer, c->offer, sizeof(c->offer));
 }
 
 struct sim_client *sim_client_create(const struct sim_client_config *config)
 {
     struct sim_client *c = calloc(1, sizeof(*c));
     struct fault fault = {0};
+    const struct sim_voice_config voice = {
+        .kind = config->is_cheap    ? SIM_VOICE_FIXED
+                : config->has_voice ? SIM_VOICE_SPEECH
+                                    : SIM_VOICE_TONE,
+        .tone_hz = config->tone_hz == 0 ? SIM_CLIENT_TONE_HZ : config->tone_hz,
+        .seed = config->seed,
+    };
+    assert(c != NULL);
     c->config = *config;
-    c->config.tone_hz = config->tone_hz == 0 ? SIM_CLIENT_TONE_HZ : config->tone_hz;
     c->address = config->address;
     c->check_us = c->slot_us = TIME_NEVER;
-    c->speaks = true;
     random_generator_init(&c->random, config->seed);
     random_ice_chars(random_seeded(&c->random), c->ufrag, sizeof(c->ufrag) - 1);
     random_ice_chars(random_seeded(&c->random), c->pwd, sizeof(c->pwd) - 1);
     c->identity = dtls_identity_create(&fault);
-    c->encoder = voice_encoder_create(VOICE_CODEC_OPUS, SIM_CLIENT_RATE_HZ);
-    c->decoder = voice_decoder_create(VOICE_CODEC_OPUS, SIM_CLIENT_RATE_HZ);
+    c->voice = sim_voice_create(&voice);
     c->sender = rtp_sender_create(
         &(struct rtp_sender_config){.random = random_seeded(&c->random), .clock_hz = 48000});
     c->receiver = rtp_receiver_create();
@@ -106,6 +95,9 @@ struct sim_client *sim_client_create(const struct sim_client_config *config)
                                                           .sender = c->sender,
                                                           .seed = config->seed});
     c->queue = calloc(QUEUE_CAP, sizeof(*c->queue));
+    sim_speaker_init(&c->speaker, c->voice, rtp_sender_ssrc(c->sender), config->seed,
+                     config->wraps_soon);
+    c->speaker.uses_dtx = config->uses_dtx;
     write_offer(c);
     return c;
 }
@@ -115,8 +107,9 @@ void sim_client_destroy(struct sim_client *c)
     dtls_transport_destroy(c->dtls);
     dtls_identity_destroy(c->identity);
     srtp_transport_destroy(c->srtp);
-    voice_encoder_destroy(c->encoder);
-    voice_decoder_destroy(c->decoder);
+    srtp_transport_destroy(c->voice_srtp);
+    srtp_transport_destroy(c->overhearing);
+    sim_voice_destroy(c->voice);
     rtp_sender_destroy(c->sender);
     rtp_receiver_destroy(c->receiver);
     free(c->queue);
@@ -128,70 +121,21 @@ const char *sim_client_offer(const struct sim_client *c)
     return c->offer;
 }
 
-/* --- the answer ------------------------------------------------------------------------------- */
-
-/* What stands between `before` and the next blank or line end. */
-static bool find_word(const char *text, const char *before, char *word, size_t cap)
-{
-    const char *found = strstr(text, before);
-    if (found == NULL) {
-        return false;
-    }
-    found += strlen(before);
-    const size_t len = strcspn(found, " \r\n");
-    if (len >= cap) {
-        return false;
-    }
-    memcpy(word, found, len);
-    word[len] = '\0';
-    return true;
-}
-
-static bool read_candidate(const char *text, struct net_addr *out)
-{
-    char ip[64];
-    unsigned port = 0;
-    const char *found = strstr(text, "a=candidate:");
-    return found != NULL &&
-           sscanf(found, "a=candidate:%*s 1 udp %*u %63s %u typ host", ip, &port) == 2 &&
-           net_addr_parse_ip(ip, (uint16_t)port, out);
-}
-
-static bool read_fingerprint(const char *text, struct dtls_fingerprint *out)
-{
-    const char *found = strstr(text, "a=fingerprint:sha-256 ");
-    if (found == NULL) {
-        return false;
-    }
-    found += strlen("a=fingerprint:sha-256 ");
-    out->hash = DTLS_HASH_SHA256;
-    for (size_t i = 0; i < DTLS_IDENTITY_FINGERPRINT_BYTES; i++) {
-        if (!bytes_from_hex(bytes_view_of(found + 3 * i, 2), &out->digest[i], 1)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 bool sim_client_answer(struct sim_client *c, struct bytes_view sdp, uint64_t now_us)
 {
-    char text[16384];
-    char pwd[257];
-    char setup[16];
-    struct dtls_transport_config dtls = {
-        .identity = c->identity, .fingerprint_count = 1, .mtu_bytes = DTLS_MTU_BYTES};
-    assert(sdp.len < sizeof(text));
-    memcpy(text, sdp.data, sdp.len);
-    text[sdp.len] = '\0';
-    if (!find_word(text, "a=ice-ufrag:", c->remote_ufrag, sizeof(c->remote_ufrag)) ||
-        !find_word(text, "a=ice-pwd:", pwd, sizeof(pwd)) ||
-        !find_word(text, "a=setup:", setup, sizeof(setup)) || !read_candidate(text, &c->server) ||
-        !read_fingerprint(text, &dtls.fingerprint[0])) {
+    if (!sim_sdp_read_answer(sdp, &c->answer)) {
         return false;
     }
-    hmac_sha1_key_init(&c->remote_password, bytes_view_of_text(pwd));
-    dtls.role = strcmp(setup, "active") == 0 ? DTLS_ROLE_PASSIVE : DTLS_ROLE_ACTIVE;
+    const struct dtls_transport_config dtls = {
+        .identity = c->identity,
+        .role = c->answer.is_active ? DTLS_ROLE_PASSIVE : DTLS_ROLE_ACTIVE,
+        .fingerprint = {c->answer.fingerprint},
+        .fingerprint_count = 1,
+        .mtu_bytes = DTLS_MTU_BYTES,
+    };
+    hmac_sha1_key_init(&c->remote_password, bytes_view_of_text(c->answer.pwd));
     c->dtls = dtls_transport_create(&dtls);
+    c->speaker.sends_red = c->answer.prefers_red;
     c->check_us = now_us;
     return c->dtls != NULL;
 }
@@ -215,7 +159,7 @@ size_t sim_client_take(struct sim_client *c, uint8_t *out, struct net_addr *from
     c->queue_count--;
     memmove(c->queue, c->queue + 1, c->queue_count * sizeof(*c->queue));
     *from = c->address;
-    *to = c->server;
+    *to = c->answer.server;
     return len;
 }
 
@@ -226,7 +170,7 @@ static void send_check(struct sim_client *c)
     uint8_t id[STUN_TRANSACTION_ID_BYTES];
     char username[300];
     random_fill(random_seeded(&c->random), id, sizeof(id));
-    (void)snprintf(username, sizeof(username), "%s:%s", c->remote_ufrag, c->ufrag);
+    (void)snprintf(username, sizeof(username), "%s:%s", c->answer.ufrag, c->ufrag);
     byte_writer_init(&w, p->data, sizeof(p->data));
     stun_message_begin(&w, STUN_BINDING_REQUEST, id);
     stun_message_add(&w, STUN_USERNAME, bytes_view_of_text(username));
@@ -236,6 +180,16 @@ static void send_check(struct sim_client *c)
     stun_integrity_append(&w, &c->remote_password);
     stun_fingerprint_append(&w);
     p->len = w.len;
+}
+
+static void take_keys(struct sim_client *c, const struct srtp_keys *keys, uint64_t now_us)
+{
+    c->keys = *keys;
+    c->srtp = srtp_transport_create(keys, c->speaker.ssrc);
+    c->voice_srtp = srtp_transport_create(keys, c->speaker.ssrc);
+    c->overhearing = srtp_transport_create(keys, c->speaker.ssrc);
+    assert(c->srtp != NULL && c->voice_srtp != NULL && c->overhearing != NULL);
+    c->slot_us = now_us;
 }
 
 static void drain_dtls(struct sim_client *c, uint64_t now_us)
@@ -249,8 +203,7 @@ static void drain_dtls(struct sim_client *c, uint64_t now_us)
     }
     while (dtls_transport_poll_event(c->dtls, &event)) {
         if (event.kind == DTLS_EVENT_CONNECTED && event.srtp.profile != SRTP_PROFILE_NONE) {
-            c->srtp = srtp_transport_create(&event.srtp, rtp_sender_ssrc(c->sender));
-            c->slot_us = now_us;
+            take_keys(c, &event.srtp, now_us);
         } else if (event.kind == DTLS_EVENT_CLOSED) {
             c->heard.was_closed = true;
             c->slot_us = c->check_us = TIME_NEVER;
@@ -258,35 +211,25 @@ static void drain_dtls(struct sim_client *c, uint64_t now_us)
     }
 }
 
-static void make_tone(unsigned hz, uint64_t first, int16_t frame[SLOT_SAMPLES])
+static void send_voice(struct sim_client *c, uint64_t now_us)
 {
-    for (size_t i = 0; i < SLOT_SAMPLES; i++) {
-        const double t = (double)(first + i) / SIM_CLIENT_RATE_HZ;
-        frame[i] = (int16_t)(8000.0 * sin(2 * M_PI * hz * t));
+    uint8_t bytes[SIM_SPEAKER_PACKET_CAP];
+    uint8_t counted[RTP_PACKET_HEADER_BYTES];
+    const size_t len = sim_speaker_next(&c->speaker, bytes);
+    c->slot_us += SIM_CLIENT_SLOT_US;
+    rtp_sender_next_slot(c->sender, SIM_SPEAKER_SLOT_UNITS, now_us);
+    if (len == 0) {
+        return;
     }
-}
-
-static void speak(struct sim_client *c, uint64_t now_us)
-{
-    int16_t frame[SLOT_SAMPLES] = {0};
-    struct packet *p = queue_packet(c);
-    if (c->speaks && c->config.has_voice) {
-        speech_like_voice(&c->random, -20, SIM_CLIENT_RATE_HZ, c->spoken_samples, frame,
-                          SLOT_SAMPLES);
-    } else if (c->speaks) {
-        make_tone(c->config.tone_hz, c->spoken_samples, frame);
-    }
-    c->spoken_samples += SLOT_SAMPLES;
-    rtp_sender_next_slot(c->sender, 960, now_us);
-    const size_t payload =
-        voice_encoder_encode(c->encoder, frame, p->data + RTP_PACKET_HEADER_BYTES);
-    rtp_sender_write_header(c->sender, PAYLOAD_TYPE, payload, !c->speaks, p->data);
-    struct bytes_span packet = {p->data, RTP_PACKET_HEADER_BYTES + payload, sizeof(p->data)};
-    const enum srtp_transport_result result = srtp_transport_protect_rtp(c->srtp, &packet);
+    rtp_sender_write_header(c->sender, 0, len - RTP_PACKET_HEADER_BYTES, false, counted);
+    struct bytes_span packet = {bytes, len, sizeof(bytes)};
+    const enum srtp_transport_result result = srtp_transport_protect_rtp(c->voice_srtp, &packet);
     assert(result == SRTP_TRANSPORT_OK);
+    (void)result;
+    struct packet *p = queue_packet(c);
+    memcpy(p->data, packet.data, packet.len);
     p->len = packet.len;
     voice_rtcp_note_sent(&c->rtcp, now_us);
-    c->slot_us += SLOT_US;
 }
 
 static void report(struct sim_client *c, uint64_t now_us)
@@ -315,9 +258,27 @@ void sim_client_move(struct sim_client *c, const struct net_addr *address, uint6
     c->check_us = now_us;
 }
 
+void sim_client_rebind(struct sim_client *c, const struct net_addr *address)
+{
+    c->address = *address;
+}
+
 void sim_client_set_voice(struct sim_client *c, bool speaks)
 {
-    c->speaks = speaks;
+    c->speaker.is_silent = !speaks;
+}
+
+void sim_client_mute(struct sim_client *c, bool is_muted)
+{
+    c->speaker.is_muted = is_muted;
+}
+
+void sim_client_change_ssrc(struct sim_client *c)
+{
+    sim_speaker_change_ssrc(&c->speaker);
+    srtp_transport_destroy(c->voice_srtp);
+    c->voice_srtp = srtp_transport_create(&c->keys, c->speaker.ssrc);
+    assert(c->voice_srtp != NULL);
 }
 
 void sim_client_close(struct sim_client *c, uint64_t now_us)
@@ -329,21 +290,19 @@ void sim_client_close(struct sim_client *c, uint64_t now_us)
 
 /* --- in --------------------------------------------------------------------------------------- */
 
-static void hear_samples(struct sim_client *c, const int16_t *pcm, size_t samples, uint64_t now_us)
+size_t sim_client_payloads(const struct rtp_packet *packet,
+                           struct sim_red_block out[SIM_RED_BLOCKS_MAX])
 {
-    for (size_t i = 0; i < samples; i++) {
-        if (pcm[i] > SOUND_MIN || pcm[i] < -SOUND_MIN) {
-            c->heard.latest_sound_us = now_us;
-        }
-        c->last_second[c->last_second_next] = pcm[i];
-        c->last_second_next = (c->last_second_next + 1) % SIM_CLIENT_RATE_HZ;
+    if (packet->payload_type == SIM_SDP_RED) {
+        return sim_red_read(packet->payload, SIM_SDP_OPUS, out);
     }
+    out[0] = (struct sim_red_block){.payload = packet->payload};
+    return 1;
 }
 
 static void hear(struct sim_client *c, const struct rtp_packet *packet, uint64_t now_us)
 {
-    static int16_t pcm[VOICE_DECODER_SAMPLES_MAX];
-    size_t samples = 0;
+    struct sim_red_block block[SIM_RED_BLOCKS_MAX];
     const uint16_t step = (uint16_t)(packet->sequence_number - c->highest_sequence);
     struct rtp_arrival arrival;
     c->heard.packets++;
@@ -363,9 +322,9 @@ static void hear(struct sim_client *c, const struct rtp_packet *packet, uint64_t
     c->heard.missing += c->has_sequence ? (uint64_t)step - 1 : 0;
     c->has_sequence = true;
     c->highest_sequence = packet->sequence_number;
-    if (voice_decoder_decode(c->decoder, packet->payload, pcm, &samples, now_us) ==
-        VOICE_DECODER_OK) {
-        hear_samples(c, pcm, samples, now_us);
+    const size_t count = sim_client_payloads(packet, block);
+    if (count > 0 && sim_voice_hear(c->voice, block[count - 1].payload, now_us)) {
+        c->heard.latest_sound_us = now_us;
     }
 }
 
@@ -459,7 +418,7 @@ void sim_client_tick(struct sim_client *c, uint64_t now_us)
         drain_dtls(c, now_us);
     }
     if (now_us >= c->slot_us) {
-        speak(c, now_us);
+        send_voice(c, now_us);
     }
     if (c->slot_us != TIME_NEVER) {
         report(c, now_us);
@@ -476,6 +435,16 @@ uint64_t sim_client_next_timeout(const struct sim_client *c)
 
 /* --- what was heard --------------------------------------------------------------------------- */
 
+bool sim_client_overhear(struct sim_client *c, struct bytes_span *datagram, struct rtp_packet *out,
+                         uint64_t now_us)
+{
+    bool is_newest = false;
+    return c->overhearing != NULL &&
+           srtp_transport_unprotect_rtp(c->overhearing, datagram, &is_newest, now_us) ==
+               SRTP_TRANSPORT_OK &&
+           rtp_packet_parse(bytes_view_of(datagram->data, datagram->len), out) == RTP_PACKET_OK;
+}
+
 bool sim_client_is_connected(const struct sim_client *c)
 {
     return c->srtp != NULL;
@@ -486,40 +455,22 @@ const struct sim_client_heard *sim_client_heard(const struct sim_client *c)
     return &c->heard;
 }
 
+const struct sim_said *sim_client_said(const struct sim_client *c)
+{
+    return &c->speaker.said;
+}
+
 struct rtp_sender_stats sim_client_reported(const struct sim_client *c)
 {
     return rtp_sender_stats(c->sender);
 }
 
-static double sample_at(const struct sim_client *c, size_t index)
+double sim_client_tone_share(const struct sim_client *c, double hz)
 {
-    return c->last_second[(c->last_second_next + index) % SIM_CLIENT_RATE_HZ];
+    return sim_voice_tone_share(c->voice, hz);
 }
 
 double sim_client_level(const struct sim_client *c)
 {
-    double sum = 0;
-    for (size_t i = 0; i < SIM_CLIENT_RATE_HZ; i++) {
-        sum += sample_at(c, i) * sample_at(c, i);
-    }
-    return sqrt(sum / SIM_CLIENT_RATE_HZ) / 32768;
-}
-
-double sim_client_tone_share(const struct sim_client *c, double hz)
-{
-    double tone = 0;
-    double all = 0;
-    for (size_t start = 0; start < SIM_CLIENT_RATE_HZ; start += WINDOW_SAMPLES) {
-        double real = 0;
-        double imaginary = 0;
-        for (size_t i = 0; i < WINDOW_SAMPLES; i++) {
-            const double sample = sample_at(c, start + i);
-            const double angle = 2 * M_PI * hz * (double)i / SIM_CLIENT_RATE_HZ;
-            real += sample * cos(angle);
-            imaginary += sample * sin(angle);
-            all += sample * sample;
-        }
-        tone += (real * real + imaginary * imaginary) * 2 / WINDOW_SAMPLES;
-    }
-    return all > 0 ? tone / all : 0;
+    return sim_voice_level(c->voice);
 }

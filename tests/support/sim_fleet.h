@@ -1,34 +1,25 @@
 /*
- * sim_fleet.h - clients, a relay, a transceiver and a voice agent in virtual time, no socket
+ * sim_fleet.h - clients, each behind a link of its own, and a cluster, moved by one loop
  *
- * The real forwarder, the real calls of a shard, the real backend stream and the real stub, moved
- * by one loop. Only a client's link loses packets; the inside of a cluster is one machine here.
- * Everything follows from one seed.
+ * Only a client's link loses packets. Everything follows from one seed.
  */
 #ifndef EARSHOT_SIM_FLEET_H
 #define EARSHOT_SIM_FLEET_H
 
-#include "services/inference-stub/dialogue.h"
 #include "services/transceiver/core/datagram_kind.h"
-#include "services/transceiver/port/shard_calls.h"
 #include "tests/support/sim_client.h"
+#include "tests/support/sim_cluster.h"
+#include "tests/support/sim_link.h"
 
 #define SIM_FLEET_CLIENTS_MAX 10
 #define SIM_FLEET_FRAMES_MAX  8192
 
 struct sim_fleet_config {
     uint64_t seed;
-    uint64_t delay_us; /* one way, client to relay */
-    uint64_t jitter_us;
-    unsigned loss_per_mille;
-    unsigned repeat_per_mille;
-    enum dialogue_mode mode;
-    uint32_t tone_hz;
-    size_t client_count;             /* calls that begin together; 0 = 1 */
-    uint64_t duration_max_us;        /* of a call; 0 = 1 h */
-    bool backend_rejects;            /* every call */
-    bool backend_accepts_never;      /* its ACCEPT gets lost */
-    struct sim_client_config client; /* address, seed and tone are filled in */
+    struct sim_link_config link;       /* client to relay; the seed is filled in */
+    struct sim_cluster_config cluster; /* seed, count and observer are filled in */
+    struct sim_client_config client;   /* address, seed and tone are filled in */
+    size_t client_count;               /* calls that begin together; 0 = 1 */
 };
 
 /* The test's: sets the clock that OpenSSL reads (tests/virtual_time.h). */

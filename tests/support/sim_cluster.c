@@ -1,0 +1,476 @@
+/* sim_cluster.c - see sim_cluster.h */
+#include "tests/support/sim_cluster.h"
+
+#include "common/runtime/log.h"
+#include "services/inference-stub/stub_link.h"
+#include "services/relay/forwarder.h"
+#include "services/transceiver/core/transport/srtp_transport.h"
+#include "services/transceiver/port/backend_stream.h"
+#include "services/transceiver/port/relay_leg.h"
+#include "tests/support/sim_journal.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define INSTANCE_ID     0x5eed0001
+#define CLUSTER_ID      1
+#define MEDIA_ADDRESS   "10.0.0.2:4000"
+#define SOCKET_PACKETS  512
+#define SOCKET_BYTES    (RELAY_SHIM_BYTES + 1500 + UDP_PORT_SPARE_BYTES)
+#define STEPS_MAX       10000
+#define STEADY_AFTER_US (200 * US_PER_MS)
+
+/* What the agent of the parrot mode greets with: two seconds that can be told from any client. */
+static int16_t greeting[2 * 16000];
+
+static const uint8_t ring_secret[KEY_RING_SECRET_BYTES] = {1, 2, 3, 4, 5, 6, 7, 8};
+
+struct socket_packet {
+    size_t len;
+    uint8_t data[SOCKET_BYTES];
+};
+
+struct sim_cluster {
+    struct sim_cluster_config config;
+    struct random_generator random;
+    struct key_ring *ring;
+    struct forwarder_config relay_config;
+    struct forwarder *relay;
+    struct transceiver_config transceiver;
+    struct dtls_identity *identity;
+    struct voice_silences silences;
+    struct shard_calls calls;
+    struct backend_stream_counters stream_counters;
+    struct backend_stream *stream;
+    struct stub_counters stub_counters;
+    struct stub_behaviour behaviour;
+    struct stub_link *stub; /* NULL with an agent that has a script */
+    uint64_t stalled_until_us;
+    struct socket_packet socket[SOCKET_PACKETS]; /* waits while the transceiver is stalled */
+    size_t socket_count;
+    size_t allocations_before;
+};
+
+static struct net_addr address(const char *text)
+{
+    struct net_addr a;
+    const bool good = net_addr_parse(text, &a);
+    assert(good);
+    (void)good;
+    return a;
+}
+
+/* --- what may not happen ---------------------------------------------------------------------- */
+
+static void begin_counting(struct sim_cluster *c)
+{
+    c->allocations_before = c->config.allocations == NULL ? 0 : *c->config.allocations;
+}
+
+/* A call in which both directions have spoken has all the memory it needs. */
+static void end_counting(struct sim_cluster *c, const struct session *s, const char *what,
+                         uint64_t now_us)
+{
+    if (c->config.allocations == NULL || *c->config.allocations == c->allocations_before) {
+        return;
+    }
+    const struct session_timeline *t = session_timeline(s);
+    const uint64_t spoken_us = time_later(t->first_audio_in_us, t->first_audio_out_us);
+    const bool is_steady = t->ended_us == 0 && t->first_audio_in_us > 0 &&
+                           t->first_audio_out_us > 0 && now_us > spoken_us + STEADY_AFTER_US;
+    if (is_steady) {
+        sim_journal_fault(c->config.journal, now_us, "no allocation on the packet path: %s", what);
+    }
+}
+
+/* --- backend ---------------------------------------------------------------------------------- */
+
+static void connect_backend(struct sim_cluster *c, uint64_t now_us)
+{
+    const struct backend_stream_config config = {.name = "sim",
+                                                 .instance_id = INSTANCE_ID,
+                                                 .session_capacity =
+                                                     call_setup_capacity(&c->transceiver)};
+    c->stream = backend_stream_create(&config, &c->stream_counters, now_us);
+    assert(c->stream != NULL);
+    if (c->config.agent != NULL) {
+        sim_backend_connect(c->config.agent, now_us);
+    } else {
+        c->stub = stub_link_create(&c->behaviour, "sim", now_us);
+        assert(c->stub != NULL);
+    }
+}
+
+static size_t to_backend(struct sim_cluster *c, struct bytes_view bytes, uint64_t now_us)
+{
+    const struct bytes_span room =
+        c->stub != NULL ? stub_link_reserve(c->stub) : sim_backend_reserve(c->config.agent, now_us);
+    const size_t len = bytes.len < room.cap ? bytes.len : room.cap;
+    if (len == 0) {
+        return 0;
+    }
+    memcpy(room.data, bytes.data, len);
+    if (c->stub != NULL) {
+        stub_link_commit(c->stub, len, now_us);
+    } else {
+        sim_backend_commit(c->config.agent, len, now_us);
+    }
+    return len;
+}
+
+static bool move_backend_bytes(struct sim_cluster *c, uint64_t now_us)
+{
+    bool moved = false;
+    const struct bytes_view down = backend_stream_output(c->stream);
+    if (down.len > 0) {
+        const size_t len = to_backend(c, down, now_us);
+        backend_stream_sent(c->stream, len, now_us);
+        moved = len > 0;
+    }
+    const struct bytes_view up =
+        c->stub != NULL ? stub_link_output(c->stub, now_us) : sim_backend_output(c->config.agent);
+    if (up.len > 0) {
+        const struct bytes_span room = backend_stream_reserve(c->stream);
+        const size_t len = up.len < room.cap ? up.len : room.cap;
+        memcpy(room.data, up.data, len);
+        backend_stream_commit(c->stream, len, now_us);
+        if (c->stub != NULL) {
+            stub_link_sent(c->stub, len, now_us);
+        } else {
+            sim_backend_sent(c->config.agent, len);
+        }
+        moved = moved || len > 0;
+    }
+    return moved;
+}
+
+/* --- transceiver ------------------------------------------------------------------------------ */
+
+static void to_client(struct sim_cluster *c, struct bytes_view packet, uint64_t now_us)
+{
+    const struct net_addr transceiver = address(MEDIA_ADDRESS);
+    const struct verdict v = forwarder_from_transceiver(c->relay, packet, &transceiver, now_us);
+    if (v.action == FORWARD_TO_CLIENT) {
+        c->config.observer.to_client(c->config.observer.context, &v.destination, v.datagram);
+    }
+}
+
+static void drain_outbox(struct sim_cluster *c, uint64_t now_us)
+{
+    const struct sim_cluster_observer *o = &c->config.observer;
+    struct outbox *outbox = c->calls.outbox;
+    size_t cursor = 0;
+    uint32_t id = 0;
+    struct backend_frame frame;
+    for (size_t i = 0; i < outbox_datagram_count(outbox); i++) {
+        const struct udp_sending sending =
+            relay_leg_wrap(c->ring, INSTANCE_ID, outbox_datagram_at(outbox, i));
+        to_client(c, sending.datagram, now_us);
+    }
+    while (outbox_next_frame(outbox, &cursor, &id, &frame)) {
+        o->frame(o->context, &frame, false);
+        backend_stream_send(c->stream, &frame);
+    }
+    outbox_clear(outbox);
+}
+
+static void settle(struct sim_cluster *c, struct session *s, uint64_t now_us)
+{
+    shard_calls_settle(&c->calls, s, now_us);
+    drain_outbox(c, now_us);
+}
+
+static void take_frames(struct sim_cluster *c, uint64_t now_us)
+{
+    const struct sim_cluster_observer *o = &c->config.observer;
+    struct backend_frame frame;
+    while (backend_stream_poll_frame(c->stream, &frame, now_us)) {
+        if (c->config.accepts_never && frame.type == BACKEND_SESSION_ACCEPT) {
+            continue;
+        }
+        o->frame(o->context, &frame, true);
+        struct session *s = session_registry_find(c->calls.registry, frame.session);
+        if (s != NULL) {
+            begin_counting(c);
+            session_input_frame(s, &frame, now_us);
+            if (frame.type >= BACKEND_AUDIO_IN) {
+                end_counting(c, s, "a frame of the backend", now_us);
+            }
+            settle(c, s, now_us);
+        }
+    }
+}
+
+static void tick_sessions(struct sim_cluster *c, uint64_t now_us)
+{
+    uint32_t id = 0;
+    while ((id = session_registry_take_due(c->calls.registry, now_us)) != 0) {
+        struct session *s = session_registry_find(c->calls.registry, id);
+        begin_counting(c);
+        session_tick(s, now_us);
+        end_counting(c, s, "a tick", now_us);
+        if (session_next_timeout(s) <= now_us) {
+            sim_journal_fault(c->config.journal, now_us, "a tick at the deadline makes progress");
+        }
+        settle(c, s, now_us);
+    }
+}
+
+/* --- relay ------------------------------------------------------------------------------------ */
+
+static void from_relay(struct sim_cluster *c, uint8_t *packet, size_t len, uint64_t now_us)
+{
+    const struct sim_cluster_observer *o = &c->config.observer;
+    struct relay_leg_uplink uplink;
+    const struct udp_received received = {.datagram = {packet, len, SOCKET_BYTES},
+                                          .from = c->relay_config.internal};
+    const enum relay_leg_result result = relay_leg_unwrap(c->ring, INSTANCE_ID, &received, &uplink);
+    assert(result == RELAY_LEG_OK);
+    (void)result;
+    struct session *s = session_registry_find(c->calls.registry, uplink.session_id);
+    if (s == NULL) {
+        return;
+    }
+    begin_counting(c);
+    const enum client_leg_result taken =
+        session_input_datagram(s, &uplink.datagram, &uplink.path, now_us);
+    if (taken != CLIENT_LEG_DTLS) {
+        end_counting(c, s, client_leg_result_name(taken), now_us);
+    }
+    o->arrived(o->context, uplink.session_id,
+               bytes_view_of(uplink.datagram.data, uplink.datagram.len), taken);
+    settle(c, s, now_us);
+}
+
+void sim_cluster_input(struct sim_cluster *c, const struct net_addr *from,
+                       struct bytes_view datagram, uint64_t now_us)
+{
+    const struct verdict v = forwarder_from_client(c->relay, datagram, from, 0, now_us);
+    if (v.action != FORWARD_TO_TRANSCEIVER || c->socket_count == SOCKET_PACKETS) {
+        return;
+    }
+    struct socket_packet *p = &c->socket[c->socket_count];
+    forwarder_write_shim(c->relay, &v, from, p->data);
+    memcpy(p->data + RELAY_SHIM_BYTES, v.datagram.data, v.datagram.len);
+    p->len = RELAY_SHIM_BYTES + v.datagram.len;
+    if (now_us < c->stalled_until_us) {
+        c->socket_count++;
+    } else {
+        from_relay(c, p->data, p->len, now_us);
+    }
+}
+
+static void create_relay(struct sim_cluster *c)
+{
+    c->relay =
+        forwarder_create(&c->relay_config, key_ring_copy(c->ring), random_seeded(&c->random));
+    assert(c->relay != NULL);
+}
+
+void sim_cluster_restart_relay(struct sim_cluster *c)
+{
+    forwarder_destroy(c->relay);
+    create_relay(c);
+}
+
+static void announce(struct sim_cluster *c, uint64_t now_us)
+{
+    const struct route_announcement a = {
+        .instance_id = INSTANCE_ID,
+        .cluster_id = CLUSTER_ID,
+        .shard_count = 1,
+        .media_address = address(MEDIA_ADDRESS),
+        .start_time_unix_us = 1,
+        .sequence = 1,
+    };
+    const enum route_result result = forwarder_announce(c->relay, &a, now_us);
+    assert(route_result_is_taken(result));
+    (void)result;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static bool init_once(struct fault *fault)
+{
+    static bool is_done;
+    if (!is_done) {
+        log_open("sim", LOG_ERROR, LOG_TEXT);
+        is_done = srtp_transport_init(fault);
+        for (size_t i = 0; i < COUNT_OF(greeting); i++) {
+            greeting[i] = (int16_t)(8000 * sin(2 * M_PI * 1000 * (double)i / 16000));
+        }
+    }
+    return is_done;
+}
+
+static void create_transceiver(struct sim_cluster *c)
+{
+    struct fault fault = {0};
+    c->transceiver = (struct transceiver_config){
+        .cluster_id = CLUSTER_ID,
+        .shard_count = 1,
+        .session_count_max = 4 * c->config.call_count_max, /* a quarter may be in set-up */
+        .call_duration_max_us =
+            c->config.duration_max_us == 0 ? 3600 * US_PER_S : c->config.duration_max_us,
+        .setup_timeout_us = 30 * US_PER_S,
+        .credit_us = 10 * US_PER_S,
+        .bitrate_bps = c->config.bitrate_bps,
+        .complexity = c->config.complexity,
+    };
+    bool good = init_once(&fault) && voice_silences_make(&c->silences);
+    c->identity = dtls_identity_create(&fault);
+    const struct shard_calls_config config = {
+        .config = &c->transceiver,
+        .instance_id = INSTANCE_ID,
+        .key_ring = c->ring,
+        .identity = c->identity,
+        .silences = &c->silences,
+        .random = random_seeded(&c->random),
+    };
+    good = good && c->identity != NULL && shard_calls_init(&c->calls, &config);
+    assert(good);
+    (void)good;
+}
+
+struct sim_cluster *sim_cluster_create(const struct sim_cluster_config *config, uint64_t now_us)
+{
+    struct sim_cluster *c = calloc(1, sizeof(*c));
+    assert(c != NULL);
+    c->config = *config;
+    random_generator_init(&c->random, config->seed);
+    c->ring = key_ring_from_secret(7, ring_secret);
+    c->relay_config = (struct forwarder_config){
+        .cluster_id = CLUSTER_ID,
+        .flow_cap = 256,
+        .source_flows_per_s = 200,
+        .source_flows_burst = 400,
+        .listen = {address("198.51.100.1:3478")},
+        .listen_count = 1,
+        .internal = address("10.0.0.1:3500"),
+        .transceiver_networks = {.count = 1},
+    };
+    const bool good = net_block_parse("10.0.0.0/8", &c->relay_config.transceiver_networks.block[0]);
+    assert(good);
+    (void)good;
+    create_relay(c);
+    create_transceiver(c);
+    c->behaviour = (struct stub_behaviour){
+        .mode = config->mode,
+        .mode_name = "sim",
+        .tone_hz = config->tone_hz,
+        .greeting_16k = {greeting, COUNT_OF(greeting)},
+        .greeting_24k = {greeting, COUNT_OF(greeting)},
+        .sessions_max = config->rejects ? 0 : (unsigned)config->call_count_max,
+        .counters = &c->stub_counters};
+    connect_backend(c, now_us);
+    announce(c, now_us);
+    while (move_backend_bytes(c, now_us)) {
+        take_frames(c, now_us);
+    }
+    return c;
+}
+
+void sim_cluster_destroy(struct sim_cluster *c)
+{
+    forwarder_destroy(c->relay);
+    shard_calls_deinit(&c->calls);
+    backend_stream_destroy(c->stream);
+    stub_link_destroy(c->stub);
+    dtls_identity_destroy(c->identity);
+    key_ring_destroy(c->ring);
+    free(c);
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+uint32_t sim_cluster_place_call(struct sim_cluster *c, const char *call_id, const char *offer,
+                                struct bytes_view *answer, uint64_t now_us)
+{
+    struct control_request request = {.kind = CONTROL_CREATE_SESSION};
+    struct control_create_session *create = &request.body.create_session;
+    struct control_reply reply;
+    (void)snprintf(create->call_id, sizeof(create->call_id), "%s", call_id);
+    create->offer_sdp = bytes_view_of_text(offer);
+    create->ingress[0].address = c->relay_config.listen[0];
+    create->ingress_count = 1;
+    shard_calls_answer(&c->calls, &request, backend_stream_is_up(c->stream), &reply, now_us);
+    assert(reply.refusal == CONTROL_REFUSAL_NONE);
+    *answer = reply.answer_sdp;
+    drain_outbox(c, now_us);
+    return reply.session_id;
+}
+
+void sim_cluster_end_call(struct sim_cluster *c, const char *call_id, uint64_t now_us)
+{
+    struct control_request request = {.kind = CONTROL_END_SESSION};
+    struct control_reply reply;
+    struct control_end_session *end = &request.body.end_session;
+    (void)snprintf(end->call.call_id, sizeof(end->call.call_id), "%s", call_id);
+    shard_calls_answer(&c->calls, &request, true, &reply, now_us);
+    drain_outbox(c, now_us);
+}
+
+void sim_cluster_lose_backend(struct sim_cluster *c, uint64_t now_us)
+{
+    size_t cursor = 0;
+    struct session *s = NULL;
+    backend_stream_destroy(c->stream);
+    stub_link_destroy(c->stub);
+    c->stub = NULL;
+    connect_backend(c, now_us);
+    while ((s = session_registry_next(c->calls.registry, &cursor)) != NULL) {
+        session_backend_lost(s, now_us);
+        settle(c, s, now_us);
+    }
+}
+
+void sim_cluster_stall(struct sim_cluster *c, uint64_t until_us)
+{
+    c->stalled_until_us = until_us;
+}
+
+/* --- time ------------------------------------------------------------------------------------- */
+
+void sim_cluster_tick(struct sim_cluster *c, uint64_t now_us)
+{
+    forwarder_tick(c->relay, now_us);
+    if (c->stub != NULL) {
+        stub_link_tick(c->stub, now_us);
+    } else {
+        sim_backend_tick(c->config.agent, now_us);
+    }
+    if (now_us < c->stalled_until_us) {
+        return;
+    }
+    for (size_t i = 0; i < c->socket_count; i++) {
+        from_relay(c, c->socket[i].data, c->socket[i].len, now_us);
+    }
+    c->socket_count = 0;
+    backend_stream_tick(c->stream, now_us);
+    tick_sessions(c, now_us);
+    for (int steps = 0; move_backend_bytes(c, now_us); steps++) {
+        assert(steps < STEPS_MAX);
+        take_frames(c, now_us);
+    }
+}
+
+uint64_t sim_cluster_next_timeout(const struct sim_cluster *c)
+{
+    const uint64_t agent_us = c->stub != NULL ? stub_link_next_timeout(c->stub)
+                                              : sim_backend_next_timeout(c->config.agent);
+    const uint64_t own_us = time_earlier(session_registry_next_deadline(c->calls.registry),
+                                         backend_stream_next_timeout(c->stream));
+    return time_earlier(agent_us, time_later(own_us, c->stalled_until_us));
+}
+
+struct session *sim_cluster_session(const struct sim_cluster *c, uint32_t session_id)
+{
+    return session_registry_find(c->calls.registry, session_id);
+}
+
+const struct shard_counters *sim_cluster_counters(const struct sim_cluster *c)
+{
+    return &c->calls.counters;
+}
