@@ -15,6 +15,8 @@
 #define SESSION_ID_SHARD(id)      ((uint32_t)(id) >> 26)
 #define SESSION_ID_SLOT(id)       ((uint32_t)(id) >> 8 & 0x3ffffu)
 #define SESSION_ID_GENERATION(id) ((uint32_t)(id)&0xffu)
+/* Below every id of the shard. */
+#define SESSION_ID_FIRST(shard) ((uint32_t)(shard) << 26)
 
 struct routing_token {
     uint16_t cluster_id;

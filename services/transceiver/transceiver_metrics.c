@@ -56,6 +56,8 @@ static const struct {
      IN_CALLS, offsetof(struct shard_counters, sessions_pending)},
     {"earshot_transceiver_sessions_created_total", METRIC_COUNTER, "Offers that were answered",
      IN_CALLS, offsetof(struct shard_counters, sessions_created)},
+    {"earshot_transceiver_ice_restarts_total", METRIC_COUNTER, "Restarts of ICE, each once",
+     IN_CALLS, offsetof(struct shard_counters, ice_restarts)},
     {"earshot_transceiver_audio_packets_sent_total", METRIC_COUNTER,
      "RTP packets sent in calls that have ended", IN_CALLS,
      offsetof(struct shard_counters, packets_sent)},

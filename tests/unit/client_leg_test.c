@@ -241,7 +241,7 @@ static void a_client_gets_through_in_either_role(void **state)
         run_for(&w, US_PER_S);
         assert_events(&w, got_through, COUNT_OF(got_through));
         assert_true(sim_client_is_connected(w.client));
-        assert_false(client_leg_is_tcp(w.leg));
+        assert_false(client_leg_path(w.leg).is_tcp);
         assert_in_range(w.rtp_count, 40, 50);
         assert_true(virtual_time_reads > 0);
         close_world(&w);

@@ -300,8 +300,8 @@ static void the_largest_answer_fits_and_a_smaller_room_gives_nothing(void **stat
     struct sdp_answer answer = sample_answer(&offer);
     answer.origin_id = UINT64_MAX;
     answer.max_message_bytes = UINT64_MAX;
-    answer.candidate_count = SDP_ANSWER_CANDIDATES_MAX;
-    for (size_t i = 0; i < SDP_ANSWER_CANDIDATES_MAX; i++) {
+    answer.candidate_count = SDP_CANDIDATES_MAX;
+    for (size_t i = 0; i < SDP_CANDIDATES_MAX; i++) {
         struct sdp_candidate *c = &answer.candidate[i];
         c->is_tcp = true;
         assert_true(net_addr_parse("[2001:db8:1111:2222:3333:4444:5555:6666]:65535", &c->address));

@@ -604,17 +604,6 @@ static void a_start_that_is_too_long_makes_no_session(void **state)
     close_world(&w);
 }
 
-static void each_reason_has_its_own_name(void **state)
-{
-    (void)state;
-    for (int i = 0; i < SESSION_END_REASON_COUNT; i++) {
-        for (int k = 0; k < i; k++) {
-            assert_string_not_equal(session_end_reason_name((enum session_end_reason)i),
-                                    session_end_reason_name((enum session_end_reason)k));
-        }
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -633,7 +622,6 @@ int main(void)
         cmocka_unit_test(a_client_that_hangs_up_ends_the_call),
         cmocka_unit_test(a_full_outbox_stops_no_clock),
         cmocka_unit_test(a_start_that_is_too_long_makes_no_session),
-        cmocka_unit_test(each_reason_has_its_own_name),
     };
     return cmocka_run_group_tests(tests, start_libraries, NULL);
 }

@@ -115,6 +115,7 @@ static void every_other_counter_is_the_sum_of_the_shards(void **state)
         {OURS("sessions_active"), &calls->sessions_active},
         {OURS("sessions_pending"), &calls->sessions_pending},
         {OURS("sessions_created_total"), &calls->sessions_created},
+        {OURS("ice_restarts_total"), &calls->ice_restarts},
         {OURS("audio_packets_sent_total"), &calls->packets_sent},
         {OURS("slots_skipped_total"), &calls->slots_skipped},
         {OURS("outbox_dropped_total"), &calls->outbox_dropped},

@@ -49,6 +49,9 @@ static void fill_session(const struct call_setup *setup,
     out->setup_timeout_us = config->setup_timeout_us;
     out->bitrate_bps = config->bitrate_bps;
     out->complexity = config->complexity;
+    if (request->offer_unix_us > setup->unix_offset_us) {
+        out->offer_us = request->offer_unix_us - setup->unix_offset_us;
+    }
     out->duration_max_us = config->call_duration_max_us;
     if (request->duration_s_max != 0) {
         out->duration_max_us =
@@ -69,6 +72,16 @@ static void fill_session(const struct call_setup *setup,
     };
 }
 
+void call_setup_candidates(const struct control_ingress *ingress, size_t count,
+                           struct sdp_candidate out[SDP_CANDIDATES_MAX])
+{
+    static_assert(CONTROL_INGRESS_MAX <= SDP_CANDIDATES_MAX, "each ingress is a candidate");
+    for (size_t i = 0; i < count; i++) {
+        out[i].address = ingress[i].address;
+        out[i].is_tcp = ingress[i].is_tcp;
+    }
+}
+
 static size_t write_answer(struct call_setup *setup, const struct control_create_session *request,
                            const struct sdp_offer *offer, const struct session_config *session,
                            uint32_t ssrc)
@@ -83,11 +96,8 @@ static size_t write_answer(struct call_setup *setup, const struct control_create
     answer.origin_id >>= 1; /* RFC 3264 s.5: it must fit a signed 64-bit number */
     memcpy(answer.fingerprint_sha256, dtls_identity_fingerprint(setup->identity),
            sizeof(answer.fingerprint_sha256));
-    for (size_t i = 0; i < request->ingress_count && i < SDP_ANSWER_CANDIDATES_MAX; i++) {
-        answer.candidate[i].address = request->ingress[i].address;
-        answer.candidate[i].is_tcp = request->ingress[i].is_tcp;
-        answer.candidate_count++;
-    }
+    call_setup_candidates(request->ingress, request->ingress_count, answer.candidate);
+    answer.candidate_count = request->ingress_count;
     return sdp_answer_write(offer, &answer, setup->answer, sizeof(setup->answer));
 }
 

@@ -38,6 +38,10 @@ struct call_setup {
 /* The share of one shard, rounded up: together they have room for session_count_max. */
 size_t call_setup_capacity(const struct transceiver_config *config);
 
+/* Where clients may send media, for an answer. */
+void call_setup_candidates(const struct control_ingress *ingress, size_t count,
+                           struct sdp_candidate out[SDP_CANDIDATES_MAX]);
+
 /* out->answer_sdp and out->message are borrowed from `setup` until the next call. The id of the new
  * session, 0 after a refusal. */
 uint32_t call_setup_create(struct call_setup *setup, const struct control_create_session *request,

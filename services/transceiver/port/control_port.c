@@ -270,7 +270,7 @@ static void store_reply(struct control_port *p, const struct control_request *re
     reply->until_us = now_us + REPLY_KEPT_US;
 }
 
-/* A new call goes to the shard with the fewest; an end to whichever has the call. */
+/* A new call goes to the shard with the fewest; what is about a call to whichever has it. */
 static void ask_shards(struct control_port *p, const struct control_request *request,
                        struct control_reply *out)
 {
@@ -287,6 +287,28 @@ static void ask_shards(struct control_port *p, const struct control_request *req
             event_loop_call(p->config.loops[i], request, out);
         }
     }
+}
+
+/* A page is of one shard; the page behind the last of a shard is the first of the next one. */
+static void ask_for_page(struct control_port *p, const struct control_request *request,
+                         struct control_reply *out)
+{
+    const uint32_t shard = SESSION_ID_SHARD(request->body.list_sessions.from_session_id);
+    if (shard >= p->config.loop_count) {
+        memcpy(out->request_id, request->request_id, sizeof(out->request_id));
+        out->kind = CONTROL_LIST_SESSIONS;
+        return;
+    }
+    event_loop_call(p->config.loops[shard], request, out);
+    if (out->next_session_id == 0 && shard + 1 < p->config.loop_count) {
+        out->next_session_id = SESSION_ID_FIRST(shard + 1);
+    }
+}
+
+/* What only asks may be asked twice. */
+static bool is_question(enum control_request_kind kind)
+{
+    return kind == CONTROL_GET_SESSION || kind == CONTROL_LIST_SESSIONS;
 }
 
 static void send_reply(struct control_port *p, struct bytes_view message)
@@ -307,15 +329,20 @@ static void answer(struct control_port *p, struct bytes_view message, uint64_t n
         send_reply(p, bytes_view_of(p->message, control_encode_reply(&reply, room)));
         return;
     }
-    const struct stored_reply *stored = find_reply(p, &request, now_us);
+    const bool is_kept = !is_question(request.kind);
+    const struct stored_reply *stored = is_kept ? find_reply(p, &request, now_us) : NULL;
     if (stored != NULL) {
         send_reply(p, bytes_view_of(stored->message, stored->len));
         return;
     }
-    ask_shards(p, &request, &reply);
+    if (request.kind == CONTROL_LIST_SESSIONS) {
+        ask_for_page(p, &request, &reply);
+    } else {
+        ask_shards(p, &request, &reply);
+    }
     const struct bytes_span room = {p->message, 0, sizeof(p->message)};
     const size_t len = control_encode_reply(&reply, room);
-    if (len > 0) {
+    if (len > 0 && is_kept) {
         store_reply(p, &request, len, now_us);
     }
     send_reply(p, bytes_view_of(p->message, len));

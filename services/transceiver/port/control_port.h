@@ -6,7 +6,7 @@
  * Gives:   an announcement to each of them every 500 ms and on change (NNG PUB).
  * Owns:    its two NNG sockets, the decoder, the resolver, and the replies of the last 30 s: the
  *          same request id gets the same reply, because NNG sends a request again when the answer
- *          is late.
+ *          is late. Questions (GetSession, ListSessions) are answered anew.
  * Bounds:  CONTROL_PORT_REPLIES_MAX stored replies, the oldest is forgotten; at most
  *          CONTROL_PORT_DIALS_MAX addresses are ever dialled.
  * Threads: the main thread only.

@@ -2,6 +2,8 @@
 #include "services/transceiver/port/shard_calls.h"
 
 #include "common/runtime/log.h"
+#include "services/transceiver/port/call_update.h"
+#include "services/transceiver/port/session_facts.h"
 
 #define OUTBOX_DATAGRAMS   1024
 #define OUTBOX_FRAME_BYTES (4u << 20)
@@ -21,6 +23,7 @@ bool shard_calls_init(struct shard_calls *calls, const struct shard_calls_config
         .created_limit.lines_per_s = LOG_EVENTS_PER_S,
         .connected_limit.lines_per_s = LOG_EVENTS_PER_S,
         .ended_limit.lines_per_s = LOG_EVENTS_PER_S,
+        .restarted_limit.lines_per_s = LOG_EVENTS_PER_S,
     };
     calls->outbox = outbox_create(OUTBOX_DATAGRAMS, OUTBOX_FRAME_BYTES);
     calls->registry = session_registry_create(config->shard, call_setup_capacity(config->config));
@@ -171,31 +174,91 @@ static void create_call(struct shard_calls *calls, const struct control_create_s
     shard_calls_settle(calls, session_registry_find(calls->registry, id), now_us);
 }
 
-/* Once per hang-up: a walk is cheaper than a second table to keep right. */
-static struct session *find_call(const struct shard_calls *calls, const struct control_call *call)
+/* A session that this caller may see: its tenant's, or any for an operator. */
+static bool is_allowed(const struct session *s, const uint8_t tenant[CONTROL_TENANT_BYTES],
+                       bool is_operator)
+{
+    return is_operator || memcmp(session_tenant(s), tenant, SESSION_TENANT_BYTES) == 0;
+}
+
+/* NULL, and refused, when there is none, or it is another tenant's: they get to know no more. Few
+ * requests a call: a walk is cheaper than a second table to keep right. */
+static struct session *find_call(const struct shard_calls *calls, const struct control_call *call,
+                                 struct control_reply *out)
 {
     size_t cursor = 0;
     struct session *s = NULL;
     while ((s = session_registry_next(calls->registry, &cursor)) != NULL) {
-        const bool is_owner = memcmp(session_tenant(s), call->tenant, SESSION_TENANT_BYTES) == 0;
-        if (strcmp(session_call_id(s), call->call_id) == 0 && (is_owner || call->is_operator)) {
+        if (strcmp(session_call_id(s), call->call_id) == 0 &&
+            is_allowed(s, call->tenant, call->is_operator)) {
             return s;
         }
     }
+    refuse(out, CONTROL_NOT_FOUND, "no such call");
     return NULL;
 }
 
 static void end_call(struct shard_calls *calls, const struct control_end_session *request,
                      struct control_reply *out, uint64_t now_us)
 {
-    struct session *s = find_call(calls, &request->call);
+    struct session *s = find_call(calls, &request->call, out);
     if (s == NULL) {
-        refuse(out, CONTROL_NOT_FOUND, "no such call");
         return;
     }
     out->kind = CONTROL_END_SESSION;
     session_end(s, SESSION_END_HANGUP, now_us);
     shard_calls_settle(calls, s, now_us);
+}
+
+static void update_call(struct shard_calls *calls, const struct control_update_session *request,
+                        struct control_reply *out, uint64_t now_us)
+{
+    struct session *s = find_call(calls, &request->call, out);
+    if (s == NULL) {
+        return;
+    }
+    if (session_timeline_state(session_timeline(s)) == SESSION_ENDED) {
+        refuse(out, CONTROL_NOT_FOUND, "the call has ended");
+        return;
+    }
+    if (call_update(&calls->setup, s, request, out, now_us)) {
+        metric_add(&calls->counters.ice_restarts, 1);
+        if (log_limit_pass(&calls->restarted_limit, now_us)) {
+            log_info("session.ice_restarted call=%s generation=%u held_back=%llu",
+                     session_call_id(s), out->ice_generation,
+                     (unsigned long long)calls->restarted_limit.held_back);
+        }
+        shard_calls_settle(calls, s, now_us);
+    }
+}
+
+static void tell_call(const struct shard_calls *calls, const struct control_get_session *request,
+                      struct control_reply *out, uint64_t now_us)
+{
+    const struct session *s = find_call(calls, &request->call, out);
+    if (s != NULL) {
+        session_facts_fill(s, calls->setup.unix_offset_us, out, now_us);
+    }
+}
+
+/* In the order of session ids, from one on. */
+static void list_calls(struct shard_calls *calls, const struct control_list_sessions *request,
+                       struct control_reply *out)
+{
+    size_t cursor = SESSION_ID_SLOT(request->from_session_id);
+    const struct session *s = NULL;
+    out->kind = CONTROL_LIST_SESSIONS;
+    out->rows = calls->rows;
+    while ((s = session_registry_next(calls->registry, &cursor)) != NULL) {
+        if (!is_allowed(s, request->tenant, request->is_operator)) {
+            continue;
+        }
+        if (out->row_count == CONTROL_ROWS_MAX) {
+            out->next_session_id = session_id(s);
+            return;
+        }
+        session_facts_row(s, calls->setup.unix_offset_us, &calls->rows[out->row_count++]);
+    }
 }
 
 void shard_calls_answer(struct shard_calls *calls, const struct control_request *request,
@@ -211,8 +274,14 @@ void shard_calls_answer(struct shard_calls *calls, const struct control_request 
         end_call(calls, &request->body.end_session, out, now_us);
         break;
     case CONTROL_UPDATE_SESSION:
+        update_call(calls, &request->body.update_session, out, now_us);
+        break;
     case CONTROL_GET_SESSION:
+        tell_call(calls, &request->body.get_session, out, now_us);
+        break;
     case CONTROL_LIST_SESSIONS:
+        list_calls(calls, &request->body.list_sessions, out);
+        break;
     case CONTROL_REQUEST_UNKNOWN:
         refuse(out, CONTROL_NOT_IMPLEMENTED, "this request is not known here");
         break;

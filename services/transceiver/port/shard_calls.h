@@ -18,6 +18,7 @@ struct shard_counters {
     metric_value sessions_pending;
     metric_value sessions_created;
     metric_value sessions_ended[SESSION_END_REASON_COUNT];
+    metric_value ice_restarts;
     metric_value audio_frames_decoded; /* these five: of calls that have ended */
     metric_value audio_frames_concealed;
     metric_value packets_sent;
@@ -49,6 +50,8 @@ struct shard_calls {
     struct log_limit created_limit; /* who makes calls by the thousand fills no log */
     struct log_limit connected_limit;
     struct log_limit ended_limit;
+    struct log_limit restarted_limit;
+    struct control_session_row rows[CONTROL_ROWS_MAX]; /* of the last page */
 };
 
 MUST_USE bool shard_calls_init(struct shard_calls *calls, const struct shard_calls_config *config);

@@ -5,13 +5,6 @@
 
 #include <assert.h>
 
-/* RFC 8445 s.5.1.2: type preference 126 of a host candidate, local preference 65535 falling,
- * component 1. The step is one of the local preference. */
-#define UDP_PRIORITY_FIRST 2130706431u
-/* Below all UDP; the local preference says passive (RFC 6544 s.4.2: 4 * 8192 + 8191, falling). */
-#define TCP_PRIORITY_FIRST 1671430143u
-#define PRIORITY_STEP      256u
-
 /* An address of no meaning, with port 9: the candidates say where we are (RFC 8839 s.4.2.5). */
 #define NOWHERE      "IN IP4 0.0.0.0"
 #define NOWHERE_PORT 9
@@ -95,48 +88,6 @@ static void write_session_level(struct answer_writer *w)
     }
 }
 
-/* RFC 8445 s.5.1.1.3: one for each address and transport protocol, whatever the ports. */
-static size_t foundation_of(const struct sdp_answer *answer, size_t index)
-{
-    const struct sdp_candidate *candidate = &answer->candidate[index];
-    size_t i = 0;
-    while (answer->candidate[i].is_tcp != candidate->is_tcp ||
-           memcmp(answer->candidate[i].address.ip, candidate->address.ip,
-                  sizeof(candidate->address.ip)) != 0) {
-        i++;
-    }
-    return i + 1;
-}
-
-static void write_candidate(struct answer_writer *w, size_t index, uint32_t priority)
-{
-    const struct sdp_candidate *candidate = &w->answer->candidate[index];
-    /* A scope means nothing to the other side, and "%" is no part of an address in SDP. */
-    struct net_addr address = candidate->address;
-    address.scope = 0;
-    char ip[NET_ADDR_TEXT_CAP];
-    sdp_writer_text(&w->text, "a=candidate:");
-    sdp_writer_number(&w->text, foundation_of(w->answer, index));
-    sdp_writer_text(&w->text, candidate->is_tcp ? " 1 tcp " : " 1 udp ");
-    sdp_writer_number(&w->text, priority);
-    sdp_writer_text(&w->text, " ");
-    sdp_writer_text(&w->text, net_addr_format_ip(&address, ip, sizeof(ip)));
-    number_line(w, " ", address.port,
-                candidate->is_tcp ? " typ host tcptype passive" : " typ host");
-}
-
-static void write_candidates(struct answer_writer *w)
-{
-    uint32_t udp_priority = UDP_PRIORITY_FIRST;
-    uint32_t tcp_priority = TCP_PRIORITY_FIRST;
-    for (size_t i = 0; i < w->answer->candidate_count; i++) {
-        uint32_t *priority = w->answer->candidate[i].is_tcp ? &tcp_priority : &udp_priority;
-        write_candidate(w, i, *priority);
-        *priority -= PRIORITY_STEP;
-    }
-    line(w, "a=end-of-candidates", "");
-}
-
 /* By RFC 9143 s.7.1.3 one section alone has these. But aiortc takes no answer in which any section
  * lacks them, a refused one too; others take no harm. */
 static void write_credentials(struct answer_writer *w)
@@ -151,7 +102,7 @@ static void write_transport(struct answer_writer *w, size_t index)
 {
     write_credentials(w);
     if (index == w->offer->transport_section) {
-        write_candidates(w);
+        sdp_candidates_write(&w->text, w->answer->candidate, w->answer->candidate_count);
     }
     sdp_writer_text(&w->text, "a=fingerprint:sha-256 ");
     sdp_writer_digest(&w->text, bytes_view_of(w->answer->fingerprint_sha256,
@@ -296,7 +247,7 @@ static void write_refused(struct answer_writer *w, const struct sdp_section *s)
 size_t sdp_answer_write(const struct sdp_offer *offer, const struct sdp_answer *answer, char *text,
                         size_t cap)
 {
-    assert(answer->candidate_count <= SDP_ANSWER_CANDIDATES_MAX);
+    assert(answer->candidate_count <= SDP_CANDIDATES_MAX);
     struct answer_writer w = {.offer = offer, .answer = answer};
     byte_writer_init(&w.text, text, cap);
     write_session_level(&w);

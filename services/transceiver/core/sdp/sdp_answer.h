@@ -10,23 +10,17 @@
 #ifndef EARSHOT_SDP_ANSWER_H
 #define EARSHOT_SDP_ANSWER_H
 
-#include "common/base/net_addr.h"
+#include "services/transceiver/core/sdp/sdp_candidate.h"
 #include "services/transceiver/core/sdp/sdp_offer.h"
 
-#define SDP_ANSWER_BYTES_MAX      16384
-#define SDP_ANSWER_CANDIDATES_MAX 16
-#define SDP_ANSWER_SCTP_PORT      5000 /* ours; the client's is in the offer */
-
-struct sdp_candidate {
-    struct net_addr address;
-    bool is_tcp; /* passive */
-};
+#define SDP_ANSWER_BYTES_MAX 16384
+#define SDP_ANSWER_SCTP_PORT 5000 /* ours; the client's is in the offer */
 
 struct sdp_answer {
     uint64_t origin_id;    /* of the o= line */
     const char *ice_ufrag; /* ROUTING_TOKEN_CHARS characters and a NUL */
     const char *ice_pwd;
-    struct sdp_candidate candidate[SDP_ANSWER_CANDIDATES_MAX]; /* in order of preference */
+    struct sdp_candidate candidate[SDP_CANDIDATES_MAX]; /* in order of preference */
     size_t candidate_count;
     uint8_t fingerprint_sha256[32];
     bool setup_active; /* else passive: so when the offer is SDP_SETUP_ACTIVE */

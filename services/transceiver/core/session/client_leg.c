@@ -25,6 +25,8 @@ struct client_leg {
     uint32_t ssrc;
     enum leg_state state;
     struct outbox *outbox;
+    struct client_leg_ice generation;
+    uint64_t moves;
     struct ice_agent *ice;
     struct dtls_transport *dtls;
     struct srtp_transport *srtp; /* NULL until DTLS is done */
@@ -73,6 +75,25 @@ static struct dtls_transport *create_dtls(const struct client_leg_config *config
     return dtls_transport_create(&dtls);
 }
 
+static struct ice_credentials credentials_of(const struct client_leg_ice *generation)
+{
+    return (struct ice_credentials){
+        .local_ufrag = generation->ufrag,
+        .local_pwd = generation->pwd,
+        .remote_ufrag = generation->client_ufrag,
+    };
+}
+
+static void first_generation(const struct client_leg_config *config, struct client_leg_ice *out)
+{
+    const struct sdp_offer *offer = config->offer;
+    *out = (struct client_leg_ice){0};
+    memcpy(out->ufrag, config->ice_ufrag, ROUTING_TOKEN_CHARS);
+    memcpy(out->pwd, config->ice_pwd, CLIENT_LEG_PWD_CHARS);
+    memcpy(out->client_ufrag, offer->ice_ufrag, sizeof(out->client_ufrag));
+    memcpy(out->client_pwd, offer->ice_pwd, sizeof(out->client_pwd));
+}
+
 struct client_leg *client_leg_create(const struct client_leg_config *config, uint64_t now_us)
 {
     struct client_leg *leg = calloc(1, sizeof(*leg));
@@ -83,11 +104,8 @@ struct client_leg *client_leg_create(const struct client_leg_config *config, uin
     leg->ssrc = config->ssrc;
     leg->outbox = config->outbox;
     leg->announce_us = TIME_NEVER;
-    const struct ice_credentials ice = {
-        .local_ufrag = config->ice_ufrag,
-        .local_pwd = config->ice_pwd,
-        .remote_ufrag = config->offer->ice_ufrag,
-    };
+    first_generation(config, &leg->generation);
+    const struct ice_credentials ice = credentials_of(&leg->generation);
     leg->ice = ice_agent_create(&ice, now_us);
     leg->dtls = create_dtls(config);
     if (leg->ice == NULL || leg->dtls == NULL) {
@@ -105,6 +123,7 @@ void client_leg_destroy(struct client_leg *leg)
     ice_agent_destroy(leg->ice);
     dtls_transport_destroy(leg->dtls);
     srtp_transport_destroy(leg->srtp);
+    explicit_bzero(&leg->generation, sizeof(leg->generation));
     free(leg);
 }
 
@@ -123,10 +142,14 @@ bool client_leg_is_over(const struct client_leg *leg)
     return leg->state == LEG_OVER;
 }
 
-bool client_leg_is_tcp(const struct client_leg *leg)
+struct client_leg_path client_leg_path(const struct client_leg *leg)
 {
     struct net_path path;
-    return ice_agent_selected(leg->ice, &path) && path.is_tcp;
+    return (struct client_leg_path){
+        .is_tcp = ice_agent_selected(leg->ice, &path) && path.is_tcp,
+        .moves = leg->moves,
+        .last_alive_us = ice_agent_last_alive_us(leg->ice),
+    };
 }
 
 static void push_event(struct client_leg *leg, enum client_leg_event event)
@@ -266,12 +289,27 @@ static void drain_ice(struct client_leg *leg, uint64_t now_us)
             drain_dtls(leg, now_us);
             break;
         case ICE_EVENT_MOVED:
+            leg->moves++;
             break;
         case ICE_EVENT_EXPIRED:
             fail(leg, CLIENT_LEG_LOST);
             break;
         }
     }
+}
+
+const struct client_leg_ice *client_leg_ice(const struct client_leg *leg)
+{
+    return &leg->generation;
+}
+
+void client_leg_restart_ice(struct client_leg *leg, const struct client_leg_ice *next,
+                            uint64_t now_us)
+{
+    assert(next->generation == leg->generation.generation + 1);
+    leg->generation = *next;
+    const struct ice_credentials ice = credentials_of(&leg->generation);
+    ice_agent_restart(leg->ice, &ice, now_us);
 }
 
 static void answer_check(struct client_leg *leg, const struct ice_check *check, uint64_t now_us)

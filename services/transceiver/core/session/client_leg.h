@@ -16,6 +16,7 @@
 #define EARSHOT_CLIENT_LEG_H
 
 #include "common/base/time_us.h"
+#include "common/routing/routing_token.h"
 #include "services/transceiver/core/outbox.h"
 #include "services/transceiver/core/sdp/sdp_offer.h"
 #include "services/transceiver/core/transport/dtls_identity.h"
@@ -23,10 +24,26 @@
 /* The ICE password of an answer: 24 characters of 6 random bits (RFC 8445 s.5.3 asks for 128). */
 #define CLIENT_LEG_PWD_CHARS 24
 
+/* What the two sides named each other in one ICE generation. Secret: whoever copies it wipes it. */
+struct client_leg_ice {
+    uint8_t generation; /* 0 = of the offer; then the restarts */
+    char ufrag[ROUTING_TOKEN_CHARS + 1];
+    char pwd[CLIENT_LEG_PWD_CHARS + 1];
+    char client_ufrag[SDP_UFRAG_CHARS_MAX + 1];
+    char client_pwd[SDP_PWD_CHARS_MAX + 1];
+};
+
+/* How the client is reached. */
+struct client_leg_path {
+    bool is_tcp;
+    uint64_t moves;         /* from one path to another */
+    uint64_t last_alive_us; /* when the last new and authentic datagram came */
+};
+
 struct client_leg_config {
     uint32_t session_id;
     const struct sdp_offer *offer;        /* read by create only */
-    const char *ice_ufrag;                /* ours, with a NUL; read by create only */
+    const char *ice_ufrag;                /* ours, a routing token; read by create only */
     const char *ice_pwd;                  /* ours, with a NUL; read by create only */
     const struct dtls_identity *identity; /* read by create only */
     uint32_t ssrc;                        /* of the RTP we send */
@@ -77,8 +94,14 @@ void client_leg_send_rtp(struct client_leg *leg, struct bytes_span packet, uint6
 void client_leg_send_rtcp(struct client_leg *leg, struct bytes_span packet, uint64_t now_us);
 
 bool client_leg_is_connected(const struct client_leg *leg);
-/* The path is through TCP. Only when connected. */
-bool client_leg_is_tcp(const struct client_leg *leg);
+struct client_leg_path client_leg_path(const struct client_leg *leg);
+
+/* The current generation; borrowed until the next restart. */
+const struct client_leg_ice *client_leg_ice(const struct client_leg *leg);
+/* The next generation (RFC 8445 s.9); the one before it stays good as long as ice_agent.h says.
+ * Media and DTLS go on. */
+void client_leg_restart_ice(struct client_leg *leg, const struct client_leg_ice *next,
+                            uint64_t now_us);
 
 /* Tells a client that is still there in the way that browsers understand (dtls_transport_close):
  * that takes 150 ms. Nothing is taken from now on. */

@@ -37,25 +37,6 @@ struct session {
     struct backend_leg backend;
 };
 
-const char *session_end_reason_name(enum session_end_reason reason)
-{
-    static const char *const name[SESSION_END_REASON_COUNT] = {
-        [SESSION_END_HANGUP] = "hangup",
-        [SESSION_END_CLIENT_CLOSED] = "client_closed",
-        [SESSION_END_CLIENT_LOST] = "client_lost",
-        [SESSION_END_SETUP_TIMEOUT] = "setup_timeout",
-        [SESSION_END_DURATION] = "duration",
-        [SESSION_END_FINGERPRINT] = "fingerprint",
-        [SESSION_END_DTLS] = "dtls",
-        [SESSION_END_SRTP] = "srtp",
-        [SESSION_END_BACKEND_UNAVAILABLE] = "backend_unavailable",
-        [SESSION_END_BACKEND_ENDED] = "backend_ended",
-        [SESSION_END_BACKEND_LOST] = "backend_lost",
-        [SESSION_END_SHUTDOWN] = "shutdown",
-    };
-    return name[reason];
-}
-
 /* --- life ------------------------------------------------------------------------------------- */
 
 static void note_direction(struct session *s, const struct sdp_offer *offer)
@@ -137,6 +118,8 @@ struct session *session_create(const struct session_config *config, uint64_t now
     memcpy(s->call_id, config->call_id, sizeof(s->call_id));
     memcpy(s->tenant, config->tenant, sizeof(s->tenant));
     s->timeline.created_us = now_us;
+    /* Another host's clock: it may be wrong by more than the call is old. */
+    s->timeline.offer_us = config->offer_us != 0 ? time_earlier(config->offer_us, now_us) : now_us;
     s->deadline_us[SESSION_TIMER_SETUP] = now_us + config->setup_timeout_us;
     s->deadline_us[SESSION_TIMER_DURATION] = now_us + config->duration_max_us;
     s->deadline_us[SESSION_TIMER_LAST_WORD] = TIME_NEVER;
@@ -185,6 +168,16 @@ const struct session_timeline *session_timeline(const struct session *s)
     return &s->timeline;
 }
 
+const struct client_leg_ice *session_ice(const struct session *s)
+{
+    return client_leg_ice(s->client);
+}
+
+struct client_leg_path session_path(const struct session *s)
+{
+    return client_leg_path(s->client);
+}
+
 struct session_stats session_stats(const struct session *s)
 {
     return (struct session_stats){
@@ -231,9 +224,8 @@ static void send_voice(struct session *s, uint64_t now_us)
         client_leg_send_rtp(s->client, (struct bytes_span){packet, len, sizeof(packet)}, now_us);
         voice_rtcp_note_sent(&s->rtcp, now_us);
     }
-    if (s->timeline.first_audio_out_us == 0 &&
-        voice_sender_stats(voice_downlink_sender(s->downlink))->speech_packets > 0) {
-        s->timeline.first_audio_out_us = now_us;
+    if (voice_sender_stats(voice_downlink_sender(s->downlink))->speech_packets > 0) {
+        session_timeline_note(&s->timeline.first_audio_out_us, now_us);
     }
 }
 
@@ -262,6 +254,7 @@ void session_end(struct session *s, enum session_end_reason reason, uint64_t now
     }
     s->is_ended = true;
     s->timeline.ended_us = now_us;
+    s->timeline.end_reason = reason;
     voice_downlink_end(s->downlink, reason == SESSION_END_BACKEND_LOST, now_us);
     backend_leg_end(&s->backend, session_end_reason_name(reason), now_us);
     send_bye(s, now_us);
@@ -278,7 +271,7 @@ static void connect_media(struct session *s, uint64_t now_us)
     if (s->client_receives) {
         voice_downlink_start(s->downlink, now_us);
     }
-    backend_leg_connected(&s->backend, client_leg_is_tcp(s->client), now_us);
+    backend_leg_connected(&s->backend, client_leg_path(s->client).is_tcp, now_us);
     push_event(s, (struct session_event){.kind = SESSION_EVENT_CONNECTED});
 }
 
@@ -324,8 +317,8 @@ static void take_rtp(struct session *s, struct bytes_view datagram, uint64_t now
     }
     (void)voice_uplink_input(s->uplink, &packet, now_us); /* counted there */
     voice_rtcp_note_received(&s->rtcp, now_us);
-    if (s->timeline.first_audio_in_us == 0 && voice_uplink_stats(s->uplink)->frames > 0) {
-        s->timeline.first_audio_in_us = now_us;
+    if (voice_uplink_stats(s->uplink)->frames > 0) {
+        session_timeline_note(&s->timeline.first_audio_in_us, now_us);
     }
 }
 
@@ -342,6 +335,11 @@ enum client_leg_result session_input_datagram(struct session *s, struct bytes_sp
     return result;
 }
 
+void session_restart_ice(struct session *s, const struct client_leg_ice *next, uint64_t now_us)
+{
+    client_leg_restart_ice(s->client, next, now_us);
+}
+
 /* --- from the backend ------------------------------------------------------------------------- */
 
 static void accept_backend(struct session *s, uint64_t now_us)
@@ -349,7 +347,9 @@ static void accept_backend(struct session *s, uint64_t now_us)
     if (!voice_uplink_attach(s->uplink, s->backend.accept.in, 0, now_us) ||
         !voice_downlink_attach(s->downlink, &s->backend.accept, now_us)) {
         session_end(s, SESSION_END_BACKEND_UNAVAILABLE, now_us);
+        return;
     }
+    session_timeline_note(&s->timeline.accepted_us, now_us);
 }
 
 /* The last word of the backend was sent, or nobody listens: it may still be on its way. */

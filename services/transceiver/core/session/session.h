@@ -16,6 +16,7 @@
 #include "common/base/random.h"
 #include "services/transceiver/core/session/backend_leg.h"
 #include "services/transceiver/core/session/client_leg.h"
+#include "services/transceiver/core/session/session_timeline.h"
 #include "services/transceiver/core/session/voice_downlink.h"
 #include "services/transceiver/core/session/voice_uplink.h"
 
@@ -34,40 +35,12 @@ struct session_config {
     const struct voice_silences *silences; /* borrowed */
     struct outbox *outbox;                 /* borrowed */
     struct random_source random;           /* used by create only */
+    uint64_t offer_us;                     /* when signaling had the offer; 0 = not known */
     uint64_t unix_offset_us;               /* Unix time less now_us */
     uint64_t setup_timeout_us;
     uint64_t duration_max_us;
     uint32_t bitrate_bps; /* of Opus to the client; 0 = as voice_encoder.h has it */
     unsigned complexity;  /* likewise, with bitrate_bps */
-};
-
-enum session_end_reason {
-    SESSION_END_HANGUP,        /* signaling was asked to end it */
-    SESSION_END_CLIENT_CLOSED, /* the client closed DTLS */
-    SESSION_END_CLIENT_LOST,   /* nothing authentic for 30 s */
-    SESSION_END_SETUP_TIMEOUT,
-    SESSION_END_DURATION,
-    SESSION_END_FINGERPRINT,         /* the certificate is not that of the offer */
-    SESSION_END_DTLS,                /* the handshake failed otherwise */
-    SESSION_END_SRTP,                /* the client negotiated none */
-    SESSION_END_BACKEND_UNAVAILABLE, /* no ACCEPT in time, or a REJECT */
-    SESSION_END_BACKEND_ENDED,
-    SESSION_END_BACKEND_LOST,
-    SESSION_END_SHUTDOWN,
-    SESSION_END_REASON_COUNT
-};
-
-/* "client_lost": the word of logs, metrics and messages. */
-const char *session_end_reason_name(enum session_end_reason reason);
-
-/* Microseconds of now_us; 0 = has not happened. */
-struct session_timeline {
-    uint64_t created_us;
-    uint64_t first_check_us;
-    uint64_t connected_us; /* DTLS is done, media can flow */
-    uint64_t first_audio_in_us;
-    uint64_t first_audio_out_us;
-    uint64_t ended_us;
 };
 
 enum session_event_kind { SESSION_EVENT_CONNECTED, SESSION_EVENT_ENDED };
@@ -96,6 +69,10 @@ const uint8_t *session_tenant(const struct session *s);
 /* The SSRC of our audio, for the answer. */
 uint32_t session_ssrc(const struct session *s);
 const struct session_timeline *session_timeline(const struct session *s);
+/* Of the ICE generation that is current. */
+const struct client_leg_ice *session_ice(const struct session *s);
+/* What is known of the client's path. */
+struct client_leg_path session_path(const struct session *s);
 struct session_stats session_stats(const struct session *s);
 bool session_is_connected(const struct session *s);
 /* Ended, and everything that had to be said was said. */
@@ -105,6 +82,8 @@ bool session_is_over(const struct session *s);
 enum client_leg_result session_input_datagram(struct session *s, struct bytes_span *datagram,
                                               const struct net_path *from, uint64_t now_us);
 void session_input_frame(struct session *s, const struct backend_frame *frame, uint64_t now_us);
+/* A new ICE generation, its number one above the current one's: see client_leg_restart_ice. */
+void session_restart_ice(struct session *s, const struct client_leg_ice *next, uint64_t now_us);
 /* The link to the backend is gone. */
 void session_backend_lost(struct session *s, uint64_t now_us);
 /* Tells both ends. A second end changes nothing. */

@@ -1,0 +1,96 @@
+/* session_facts.c - see session_facts.h */
+#include "services/transceiver/port/session_facts.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+static_assert((int)CONTROL_SESSION_CHECKING == SESSION_CHECKING + 1 &&
+                  (int)CONTROL_SESSION_HANDSHAKE == SESSION_HANDSHAKE + 1 &&
+                  (int)CONTROL_SESSION_CONNECTED == SESSION_CONNECTED + 1 &&
+                  (int)CONTROL_SESSION_ENDED == SESSION_ENDED + 1,
+              "the states of a session, behind \"unknown\"");
+
+static void add(struct control_facts *facts, const char *name, uint64_t value)
+{
+    assert(facts->count < CONTROL_FACTS_MAX);
+    struct control_fact *fact = &facts->fact[facts->count++];
+    const int len = snprintf(fact->name, sizeof(fact->name), "%s", name);
+    assert(len > 0 && (size_t)len < sizeof(fact->name));
+    (void)len;
+    fact->value = value;
+}
+
+void session_facts_row(const struct session *s, uint64_t unix_offset_us,
+                       struct control_session_row *out)
+{
+    const struct session_timeline *t = session_timeline(s);
+    *out = (struct control_session_row){
+        .session_id = session_id(s),
+        .state = (enum control_session_state)(session_timeline_state(t) + 1),
+        .offer_unix_us = unix_offset_us + t->offer_us,
+    };
+    static_assert(sizeof(out->call_id) == SESSION_CALL_ID_CAP, "a call id is a call id");
+    memcpy(out->call_id, session_call_id(s), sizeof(out->call_id));
+}
+
+static void fill_timeline(const struct session_timeline *t, struct control_facts *out)
+{
+    const struct {
+        const char *name;
+        uint64_t at_us;
+    } moment[] = {
+        {"answer", t->created_us},
+        {"first_check", t->first_check_us},
+        {"dtls_done", t->connected_us},
+        {"accepted", t->accepted_us},
+        {"first_audio_in", t->first_audio_in_us},
+        {"first_audio_out", t->first_audio_out_us},
+        {"ended", t->ended_us},
+    };
+    for (size_t i = 0; i < COUNT_OF(moment); i++) {
+        if (moment[i].at_us != 0) {
+            add(out, moment[i].name, time_since(t->offer_us, moment[i].at_us));
+        }
+    }
+}
+
+static void fill_counters(const struct session *s, struct control_facts *out, uint64_t now_us)
+{
+    const struct session_stats stats = session_stats(s);
+    const struct client_leg_path path = session_path(s);
+    add(out, "ice_generation", session_ice(s)->generation);
+    add(out, "path_moves", path.moves);
+    add(out, "path_is_tcp", path.is_tcp);
+    add(out, "client_silent_us", time_since(path.last_alive_us, now_us));
+    add(out, "rtt_us", stats.sender.rtt_us);
+    for (size_t i = 0; i < VOICE_UPLINK_RESULT_COUNT; i++) {
+        char name[CONTROL_FACT_CHARS_MAX + 1];
+        (void)snprintf(name, sizeof(name), "in_%s",
+                       voice_uplink_result_name((enum voice_uplink_result)i));
+        add(out, name, stats.uplink.packets[i]);
+    }
+    add(out, "in_frames", stats.uplink.frames);
+    add(out, "in_concealed", stats.uplink.concealed);
+    add(out, "in_undecoded", stats.uplink.undecoded);
+    add(out, "out_packets", stats.voice.packets);
+    add(out, "out_speech_packets", stats.voice.speech_packets);
+    add(out, "out_skipped_slots", stats.voice.skipped_slots);
+    /* These three as the client reports them. */
+    add(out, "out_lost",
+        stats.sender.cumulative_lost > 0 ? (uint64_t)stats.sender.cumulative_lost : 0);
+    add(out, "out_lost_permille_now", (uint64_t)stats.sender.fraction_lost * 1000 / 256);
+    add(out, "out_jitter_us", (uint64_t)stats.sender.jitter * US_PER_S / 48000);
+}
+
+void session_facts_fill(const struct session *s, uint64_t unix_offset_us, struct control_reply *out,
+                        uint64_t now_us)
+{
+    const struct session_timeline *t = session_timeline(s);
+    out->kind = CONTROL_GET_SESSION;
+    session_facts_row(s, unix_offset_us, &out->row);
+    if (t->ended_us != 0) {
+        out->end_reason = bytes_view_of_text(session_end_reason_name(t->end_reason));
+    }
+    fill_timeline(t, &out->timeline);
+    fill_counters(s, &out->counters, now_us);
+}
