@@ -18,11 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
                         sizeof(reason)) != SDP_OFFER_OK) {
         return 0;
     }
-    struct sdp_answer answer = sample_answer(&offer);
-    answer.answer_red = (choice & 2) != 0;
-    answer.answer_telephone_event = (choice & 4) != 0;
-    answer.answer_audio_level = (choice & 8) != 0;
-    answer.answer_mid = (choice & 16) != 0;
+    offer.has_red = offer.has_red && (choice & 2) != 0;
+    const struct sdp_answer answer = sample_answer(&offer);
     static char text[SDP_ANSWER_BYTES_MAX];
     static struct strict_sdp strict;
     const size_t answer_len = sdp_answer_write(&offer, &answer, text, sizeof(text));

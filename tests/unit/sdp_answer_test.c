@@ -67,26 +67,27 @@ static void the_answer_to_audio_and_data_is_this(void **state)
 {
     (void)state;
     answer_to(BOTH "a=max-message-size:1073741823\r\n");
-    assert_string_equal(text, SESSION_ANSWER
-                        "a=group:BUNDLE 0 1\r\n"
-                        "a=msid-semantic: WMS earshot\r\n"
-                        "m=audio 9 UDP/TLS/RTP/SAVPF 111\r\n"
+    assert_string_equal(
+        text, SESSION_ANSWER
+        "a=group:BUNDLE 0 1\r\n"
+        "a=msid-semantic: WMS earshot\r\n"
+        "m=audio 9 UDP/TLS/RTP/SAVPF 111\r\n"
+        "c=IN IP4 0.0.0.0\r\n" TRANSPORT_ANSWER(
+            CANDIDATES) "a=mid:0\r\n"
+                        "a=sendrecv\r\n"
+                        "a=msid:earshot audio0\r\n"
+                        "a=rtcp-mux\r\n"
+                        "a=rtpmap:111 opus/48000/2\r\n"
+                        "a=fmtp:111 minptime=10;useinbandfec=1;stereo=0;sprop-stereo=0;"
+                        "maxaveragebitrate=32000;usedtx=0\r\n"
+                        "a=ptime:20\r\n"
+                        "a=maxptime:60\r\n"
+                        "a=ssrc:305441741 cname:earshot\r\n"
+                        "m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\n"
                         "c=IN IP4 0.0.0.0\r\n" TRANSPORT_ANSWER(
-                            CANDIDATES) "a=mid:0\r\n"
-                                        "a=sendrecv\r\n"
-                                        "a=msid:earshot audio0\r\n"
-                                        "a=rtcp-mux\r\n"
-                                        "a=rtpmap:111 opus/48000/2\r\n"
-                                        "a=fmtp:111 useinbandfec=1;stereo=0;sprop-stereo=0;"
-                                        "maxaveragebitrate=32000;usedtx=0\r\n"
-                                        "a=ptime:20\r\n"
-                                        "a=maxptime:60\r\n"
-                                        "a=ssrc:305441741 cname:earshot\r\n"
-                                        "m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\n"
-                                        "c=IN IP4 0.0.0.0\r\n" TRANSPORT_ANSWER(
-                                            "") "a=mid:1\r\n"
-                                                "a=sctp-port:5000\r\n"
-                                                "a=max-message-size:262144\r\n");
+                            "") "a=mid:1\r\n"
+                                "a=sctp-port:5000\r\n"
+                                "a=max-message-size:262144\r\n");
 }
 
 static void the_answer_to_data_alone_in_the_legacy_form_is_this(void **state)
@@ -193,8 +194,8 @@ static void directions_are_mirrored_and_only_a_sender_names_its_stream(void **st
 static void protocol_words_and_payload_types_are_the_offers(void **state)
 {
     (void)state;
-    answer_to(SESSION "m=audio 9 UDP/TLS/RTP/SAVP 0 96\r\n" TRANSPORT MUX
-                      "a=rtpmap:0 PCMU/8000\r\na=rtpmap:96 OPUS/16000/1\r\na=rtcp-rsize\r\n");
+    answer_to(SESSION "m=audio 9 UDP/TLS/RTP/SAVP 9 96\r\n" TRANSPORT MUX
+                      "a=rtpmap:9 G722/8000\r\na=rtpmap:96 OPUS/16000/1\r\na=rtcp-rsize\r\n");
     assert_true(has_line("m=audio 9 UDP/TLS/RTP/SAVP 96"));
     assert_true(has_line("a=rtpmap:96 opus/48000/2"));
     assert_true(has_line("a=rtcp-rsize"));
@@ -207,45 +208,82 @@ static void protocol_words_and_payload_types_are_the_offers(void **state)
     "a=extmap:1 urn:ietf:params:rtp-hdrext:ssrc-audio-level\r\n"                                   \
     "a=extmap:4 urn:ietf:params:rtp-hdrext:sdes:mid\r\n"
 
-static void what_is_not_used_is_not_answered(void **state)
+static void assert_lines(const char *const *lines, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!has_line(lines[i])) {
+            fail_msg("no line %s in:\n%s", lines[i], text);
+        }
+    }
+}
+
+static void what_is_not_offered_is_not_answered(void **state)
 {
     (void)state;
-    answer_to(FULL_AUDIO);
+    answer_to(SESSION AUDIO);
     assert_true(has_line("m=audio 9 UDP/TLS/RTP/SAVPF 111"));
-    static const char *const absent[] = {"red/", "telephone-event", "extmap", "map:63", "map:110"};
+    static const char *const absent[] = {"red/", "telephone-event", "extmap", "rtcp-fb", "rsize"};
     for (size_t i = 0; i < COUNT_OF(absent); i++) {
         assert_null(strstr(text, absent[i]));
     }
 }
 
-static void what_is_used_is_answered_with_the_offers_numbers(void **state)
+static void what_is_offered_of_ours_is_answered_with_the_offers_numbers(void **state)
 {
     (void)state;
-    parse_offer(FULL_AUDIO, true);
-    struct sdp_answer answer = sample_answer(&offer);
-    answer.answer_red = true;
-    answer.answer_telephone_event = true;
-    answer.answer_audio_level = true;
-    answer.answer_mid = true;
-    write_answer(&answer);
+    answer_to(FULL_AUDIO "a=rtcp-fb:111 transport-cc\r\na=rtcp-fb:111 nack\r\n"
+                         "a=extmap:3 http://www.ietf.org/id/"
+                         "draft-holmer-rmcat-transport-wide-cc-extensions-01\r\n");
     static const char *const line[] = {
         "m=audio 9 UDP/TLS/RTP/SAVPF 63 111 110",
         "a=rtpmap:63 red/48000/2",
         "a=fmtp:63 111/111",
+        "a=rtpmap:111 opus/48000/2",
+        "a=fmtp:111 minptime=10;useinbandfec=1;stereo=0;sprop-stereo=0;maxaveragebitrate=32000;"
+        "usedtx=0",
+        "a=rtcp-fb:111 nack",
         "a=rtpmap:110 telephone-event/48000",
+        "a=ptime:20",
+        "a=maxptime:60",
         "a=extmap-allow-mixed",
         "a=extmap:1 urn:ietf:params:rtp-hdrext:ssrc-audio-level",
         "a=extmap:4 urn:ietf:params:rtp-hdrext:sdes:mid",
     };
-    for (size_t i = 0; i < COUNT_OF(line); i++) {
-        if (!has_line(line[i])) {
-            fail_msg("no line %s in:\n%s", line[i], text);
-        }
-    }
-    parse_offer(SESSION AUDIO, true);
+    assert_lines(line, COUNT_OF(line));
+    /* The feedback is never sent, so it is never promised. */
+    assert_null(strstr(text, "transport"));
+}
+
+static void red_that_was_taken_out_of_the_offer_is_not_answered(void **state)
+{
+    (void)state;
+    parse_offer(FULL_AUDIO, true);
+    offer.has_red = false;
+    const struct sdp_answer answer = sample_answer(&offer);
     write_answer(&answer);
-    assert_true(has_line("m=audio 9 UDP/TLS/RTP/SAVPF 111"));
-    assert_null(strstr(text, "extmap"));
+    assert_true(has_line("m=audio 9 UDP/TLS/RTP/SAVPF 111 110"));
+    assert_null(strstr(text, "red/"));
+    assert_null(strstr(text, ":63 "));
+}
+
+static void g711_that_is_offered_first_is_answered_with_the_events_of_its_clock(void **state)
+{
+    (void)state;
+    answer_to(SESSION "m=audio 9 UDP/TLS/RTP/SAVPF 8 0 111 63 110 126\r\n" TRANSPORT MUX OPUS
+                      "a=rtpmap:63 red/48000/2\r\na=fmtp:63 111/111\r\n"
+                      "a=rtpmap:110 telephone-event/48000\r\n"
+                      "a=rtpmap:126 telephone-event/8000\r\n");
+    static const char *const line[] = {
+        "m=audio 9 UDP/TLS/RTP/SAVPF 8 126",
+        "a=rtpmap:8 PCMA/8000",
+        "a=rtpmap:126 telephone-event/8000",
+        "a=ptime:20",
+    };
+    assert_lines(line, COUNT_OF(line));
+    assert_null(strstr(text, "fmtp"));
+    answer_to(SESSION "m=audio 9 UDP/TLS/RTP/SAVPF 0\r\n" TRANSPORT MUX);
+    assert_true(has_line("m=audio 9 UDP/TLS/RTP/SAVPF 0"));
+    assert_true(has_line("a=rtpmap:0 PCMU/8000"));
 }
 
 static void the_setup_is_the_callers(void **state)
@@ -325,8 +363,10 @@ int main(void)
         cmocka_unit_test(without_data_channels_the_data_section_is_refused),
         cmocka_unit_test(directions_are_mirrored_and_only_a_sender_names_its_stream),
         cmocka_unit_test(protocol_words_and_payload_types_are_the_offers),
-        cmocka_unit_test(what_is_not_used_is_not_answered),
-        cmocka_unit_test(what_is_used_is_answered_with_the_offers_numbers),
+        cmocka_unit_test(what_is_not_offered_is_not_answered),
+        cmocka_unit_test(what_is_offered_of_ours_is_answered_with_the_offers_numbers),
+        cmocka_unit_test(red_that_was_taken_out_of_the_offer_is_not_answered),
+        cmocka_unit_test(g711_that_is_offered_first_is_answered_with_the_events_of_its_clock),
         cmocka_unit_test(the_setup_is_the_callers),
         cmocka_unit_test(candidates_of_one_address_and_protocol_have_one_foundation),
         cmocka_unit_test(a_scope_never_stands_in_a_candidate),

@@ -38,7 +38,10 @@ static void without_lines_the_defaults_of_the_rfcs_hold(void **state)
     assert_int_equal(a.mid.len + a.ice_ufrag.len + a.ice_pwd.len, 0);
     assert_false(a.has_setup || a.has_direction || a.has_ssrc || a.has_bundle);
     for (size_t i = 0; i <= SDP_PAYLOAD_TYPE_MAX; i++) {
-        assert_int_equal(a.codec[i], SDP_CODEC_OTHER);
+        assert_int_equal(a.codec[i], i == 0   ? SDP_CODEC_PCMU
+                                     : i == 8 ? SDP_CODEC_PCMA
+                                              : SDP_CODEC_OTHER);
+        assert_false(a.has_nack[i]);
         assert_int_equal(a.red_block[i], SDP_NO_PAYLOAD_TYPE);
     }
 }
@@ -312,9 +315,14 @@ static void a_codec_is_known_by_name_rate_and_channels(void **state)
         {"red/48000/2", SDP_CODEC_RED},
         {"red/48000", SDP_CODEC_OTHER},
         {"red/8000/2", SDP_CODEC_OTHER},
-        {"telephone-event/48000", SDP_CODEC_TELEPHONE_EVENT},
-        {"telephone-event/8000", SDP_CODEC_OTHER},
-        {"PCMU/8000", SDP_CODEC_OTHER},
+        {"telephone-event/48000", SDP_CODEC_TELEPHONE_EVENT_48KHZ},
+        {"Telephone-Event/8000/1", SDP_CODEC_TELEPHONE_EVENT_8KHZ},
+        {"telephone-event/16000", SDP_CODEC_OTHER},
+        {"PCMU/8000", SDP_CODEC_PCMU},
+        {"pcma/8000/1", SDP_CODEC_PCMA},
+        {"PCMU/8000/2", SDP_CODEC_OTHER},
+        {"PCMA/16000", SDP_CODEC_OTHER},
+        {"G722/8000", SDP_CODEC_OTHER},
         {"", SDP_CODEC_OTHER},
     };
     for (size_t i = 0; i < COUNT_OF(codec_case); i++) {
@@ -409,6 +417,22 @@ static void numbers_come_out_as_they_stand_and_the_first_ssrc_counts(void **stat
     assert_int_equal(a.max_message_bytes, 262144);
 }
 
+/* RFC 4585 s.4.2 */
+static void a_plain_nack_is_of_its_payload_type_and_a_star_of_all(void **state)
+{
+    (void)state;
+    struct sdp_attributes a = fresh();
+    assert_null(take(&a, "rtcp-fb", "127 nack"));
+    assert_true(a.has_nack[127]);
+    assert_false(a.has_nack[126]);
+    assert_null(take(&a, "rtcp-fb", "* nack rpsi"));
+    assert_false(a.has_nack[0]);
+    assert_null(take(&a, "rtcp-fb", "* nack"));
+    for (size_t i = 0; i <= SDP_PAYLOAD_TYPE_MAX; i++) {
+        assert_true(a.has_nack[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,6 +448,7 @@ int main(void)
         cmocka_unit_test(sixty_four_entries_are_taken_and_the_next_refuses_the_offer),
         cmocka_unit_test(an_extension_is_used_when_it_is_for_both_ways_and_fits_a_one_byte_header),
         cmocka_unit_test(an_id_that_one_extension_has_is_not_given_to_another),
+        cmocka_unit_test(a_plain_nack_is_of_its_payload_type_and_a_star_of_all),
         cmocka_unit_test(a_codec_is_known_by_name_rate_and_channels),
         cmocka_unit_test(red_is_noted_when_all_its_blocks_are_of_one_payload_type),
         cmocka_unit_test(a_number_out_of_its_range_refuses_the_offer),

@@ -432,8 +432,8 @@ static void rule_9_sections(void **state)
 static void the_first_usable_audio_and_the_first_data_section_are_used(void **state)
 {
     (void)state;
-#define G711 "m=audio 9 UDP/TLS/RTP/SAVPF 0\r\n" TRANSPORT MUX "a=rtpmap:0 PCMU/8000\r\n"
-    assert_good(SESSION BUNDLE("a b c d e") G711 "a=mid:a\r\n" AUDIO_MID("b") AUDIO_MID("c")
+#define G722 "m=audio 9 UDP/TLS/RTP/SAVPF 9\r\n" TRANSPORT MUX "a=rtpmap:9 G722/8000\r\n"
+    assert_good(SESSION BUNDLE("a b c d e") G722 "a=mid:a\r\n" AUDIO_MID("b") AUDIO_MID("c")
                     DATA_MID("d") DATA_MID("e"));
     static const bool is_accepted[] = {false, true, false, true, false};
     for (size_t i = 0; i < COUNT_OF(is_accepted); i++) {
@@ -522,12 +522,19 @@ static void rule_11_codecs(void **state)
         {"3 channels", ENCODING("opus/48000/3"), CODEC},
         {"multiopus", ENCODING("multiopus/48000/6"), CODEC},
         {"red", ENCODING("red/48000/2"), CODEC},
-        {"not in the m-line", SESSION "m=audio 9 UDP/TLS/RTP/SAVPF 0\r\n" TRANSPORT MUX OPUS,
+        {"not in the m-line", SESSION "m=audio 9 UDP/TLS/RTP/SAVPF 9\r\n" TRANSPORT MUX OPUS,
          CODEC},
+        {"0 that is not G.711",
+         SESSION "m=audio 9 UDP/TLS/RTP/SAVPF 0\r\n" TRANSPORT MUX "a=rtpmap:0 G722/8000\r\n",
+         CODEC},
+        {"G.711 of another rate", ENCODING("PCMU/16000"), CODEC},
+        {"G.711 of two channels", ENCODING("PCMU/8000/2"), CODEC},
+        {"PCMU of a free number", ENCODING("pcmu/8000/1"), OK},
+        {"PCMA of a free number", ENCODING("PCMA/8000"), OK},
         {"no rtpmap", SESSION AUDIO_M TRANSPORT MUX, CODEC},
         {"rtpmap of another section",
          SESSION BUNDLE("0 1") AUDIO_M TRANSPORT MUX "a=mid:0\r\n" VIDEO_MID("1") OPUS, CODEC},
-        {"G.711, but data", SESSION BUNDLE("0 1") G711 "a=mid:0\r\n" DATA_MID("1"), CODEC},
+        {"G.722, but data", SESSION BUNDLE("0 1") G722 "a=mid:0\r\n" DATA_MID("1"), CODEC},
     };
     CHECK_VERDICTS(table);
 }
@@ -536,7 +543,7 @@ static void the_first_opus_of_the_m_line_is_used_with_its_red(void **state)
 {
     (void)state;
     assert_good(SESSION
-                "m=audio 9 UDP/TLS/RTP/SAVPF 0 61 62 63 97 96 100 110 126\r\n" TRANSPORT MUX
+                "m=audio 9 UDP/TLS/RTP/SAVPF 9 61 62 63 97 96 0 100 110 126\r\n" TRANSPORT MUX
                 "a=fmtp:61 96/96\r\na=fmtp:62 97/96\r\na=fmtp:63 97/97/97\r\n"
                 "a=rtpmap:61 red/48000/2\r\na=rtpmap:62 red/48000/2\r\n"
                 "a=rtpmap:63 RED/48000/2\r\na=rtpmap:96 opus/48000/2\r\n"

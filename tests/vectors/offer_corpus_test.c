@@ -170,7 +170,7 @@ static void check_verdicts(bool accept_data)
 static void every_offer_gets_its_verdict_and_a_fitting_answer(void **state)
 {
     (void)state;
-    assert_int_equal(corpus_count, 87);
+    assert_int_equal(corpus_count, 92);
     check_verdicts(true);
 }
 
@@ -208,24 +208,34 @@ static void an_offer_cut_at_any_byte_is_refused_or_answered(void **state)
     }
 }
 
-static void the_facts_of_some_real_offers(void **state)
+static void the_facts_of_some_offers(void **state)
 {
     (void)state;
+    enum { NO = SDP_NO_PAYLOAD_TYPE };
     static const struct {
         const char *name;
         const char *ufrag;
-        uint8_t opus;
-        bool has_red;
+        enum voice_codec codec;
+        uint8_t payload_type;
+        uint8_t red;
+        uint8_t event;
+        bool has_nack;
         uint64_t max_message_bytes;
         bool offers_sped;
     } table[] = {
-        {"chromium-156-audio-dc.sdp", "Yaia", 111, true, 262144, false},
-        {"chromium-156-sped.sdp", NULL, 111, true, 262144, true},
-        {"firefox-153esr-audio-dc.sdp", "b38245b9", 109, false, 1073741823, false},
-        {"gstreamer-1.22.0-audio-dc.sdp", "Od1azm5IL5FMPl2oFrUwpAtOO1fmIUan", 111, false, 65536,
-         false},
-        {"aiortc-1.4.0-audio-dc.sdp", "FPId", 96, false, 65536, false},
-        {"pion-3.1.56-audio-dc.sdp", "QPpbeeOjuzqkafyE", 111, false, 65536, false},
+        {"chromium-156-audio-dc.sdp", "Yaia", VOICE_CODEC_OPUS, 111, 63, 110, false, 262144, false},
+        {"chromium-156-sped.sdp", NULL, VOICE_CODEC_OPUS, 111, 63, 110, false, 262144, true},
+        {"firefox-153esr-audio-dc.sdp", "b38245b9", VOICE_CODEC_OPUS, 109, NO, NO, false,
+         1073741823, false},
+        {"gstreamer-1.22.0-audio-dc.sdp", "Od1azm5IL5FMPl2oFrUwpAtOO1fmIUan", VOICE_CODEC_OPUS, 111,
+         NO, NO, false, 65536, false},
+        {"aiortc-1.4.0-audio-dc.sdp", "FPId", VOICE_CODEC_OPUS, 96, NO, NO, false, 65536, false},
+        {"pion-3.1.56-audio-dc.sdp", "QPpbeeOjuzqkafyE", VOICE_CODEC_OPUS, 111, NO, NO, false,
+         65536, false},
+        {"g711-static.sdp", "Ab3+", VOICE_CODEC_PCMU, 0, NO, NO, false, 0, false},
+        {"g711-pcma-only.sdp", "Ab3+", VOICE_CODEC_PCMA, 8, NO, 126, false, 0, false},
+        {"g711-before-opus.sdp", "Ab3+", VOICE_CODEC_PCMU, 0, NO, 126, false, 0, false},
+        {"red-before-opus.sdp", "Ab3+", VOICE_CODEC_OPUS, 111, 63, 110, true, 0, false},
     };
     size_t found = 0;
     for (size_t i = 0; i < COUNT_OF(table) * corpus_count; i++) {
@@ -243,8 +253,11 @@ static void the_facts_of_some_real_offers(void **state)
         if (table[row].ufrag != NULL) {
             assert_string_equal(offer.ice_ufrag, table[row].ufrag);
         }
-        assert_int_equal(offer.audio_payload_type, table[row].opus);
-        assert_int_equal(offer.has_red, table[row].has_red);
+        assert_int_equal(offer.audio_codec, table[row].codec);
+        assert_int_equal(offer.audio_payload_type, table[row].payload_type);
+        assert_int_equal(offer.red_payload_type, table[row].red);
+        assert_int_equal(offer.telephone_event_payload_type, table[row].event);
+        assert_int_equal(offer.has_nack, table[row].has_nack);
         assert_int_equal(offer.max_message_bytes, table[row].max_message_bytes);
         assert_int_equal(offer.offers_sped, table[row].offers_sped);
         assert_int_equal(offer.fingerprint_count, 1);
@@ -258,7 +271,7 @@ int main(void)
         cmocka_unit_test(every_offer_gets_its_verdict_and_a_fitting_answer),
         cmocka_unit_test(without_data_channels_every_offer_with_audio_still_does),
         cmocka_unit_test(an_offer_cut_at_any_byte_is_refused_or_answered),
-        cmocka_unit_test(the_facts_of_some_real_offers),
+        cmocka_unit_test(the_facts_of_some_offers),
     };
     return cmocka_run_group_tests(tests, read_corpus, free_corpus);
 }

@@ -1,21 +1,52 @@
 /* voice_decoder.c - see voice_decoder.h */
 #include "services/transceiver/core/media/voice_decoder.h"
 
+#include "services/transceiver/core/media/g711.h"
+#include "services/transceiver/core/media/g711_gap.h"
+#include "services/transceiver/core/media/resampler.h"
+
 #include <assert.h>
 #include <opus.h>
 #include <stdlib.h>
 
 #define UNITS_PER_S_2500US 400
+#define CLOCK_HZ_OPUS      48000
+
+#define G711_RATE_HZ     8000
+#define G711_SAMPLES_MAX 960 /* 120 ms */
 
 #define BUDGET_US_MAX (10 * US_PER_S)
 
+/* G.711 is decoded, and its gaps are filled, at its own 8 kHz. */
+struct narrow {
+    struct g711_gap gap;
+    struct resampler *up;
+    int16_t pcm[G711_SAMPLES_MAX];
+};
+
 struct voice_decoder {
     enum voice_codec codec;
-    OpusDecoder *opus;
+    OpusDecoder *opus; /* one of these two */
+    struct narrow *narrow;
     uint32_t rate_hz;
     uint64_t budget_us; /* of media, as of budget_at_us */
     uint64_t budget_at_us;
 };
+
+static struct narrow *narrow_create(uint32_t rate_hz)
+{
+    struct narrow *n = calloc(1, sizeof(*n));
+    if (n == NULL) {
+        return NULL;
+    }
+    g711_gap_init(&n->gap);
+    n->up = resampler_create(G711_RATE_HZ, rate_hz);
+    if (n->up == NULL) {
+        free(n);
+        return NULL;
+    }
+    return n;
+}
 
 struct voice_decoder *voice_decoder_create(enum voice_codec codec, uint32_t rate_hz)
 {
@@ -23,12 +54,15 @@ struct voice_decoder *voice_decoder_create(enum voice_codec codec, uint32_t rate
     if (d == NULL) {
         return NULL;
     }
-    assert(codec == VOICE_CODEC_OPUS);
     d->codec = codec;
     d->rate_hz = rate_hz;
     d->budget_us = BUDGET_US_MAX;
-    d->opus = opus_decoder_create((opus_int32)rate_hz, 1, NULL);
-    if (d->opus == NULL) {
+    if (codec == VOICE_CODEC_OPUS) {
+        d->opus = opus_decoder_create((opus_int32)rate_hz, 1, NULL);
+    } else {
+        d->narrow = narrow_create(rate_hz);
+    }
+    if (d->opus == NULL && d->narrow == NULL) {
         voice_decoder_destroy(d);
         return NULL;
     }
@@ -43,11 +77,20 @@ void voice_decoder_destroy(struct voice_decoder *d)
     if (d->opus != NULL) {
         opus_decoder_destroy(d->opus);
     }
+    if (d->narrow != NULL) {
+        resampler_destroy(d->narrow->up);
+        free(d->narrow);
+    }
     free(d);
 }
 
 void voice_decoder_reset(struct voice_decoder *d)
 {
+    if (d->narrow != NULL) {
+        g711_gap_init(&d->narrow->gap);
+        resampler_reset(d->narrow->up);
+        return;
+    }
     const int error = opus_decoder_ctl(d->opus, OPUS_RESET_STATE);
     assert(error == OPUS_OK);
     (void)error;
@@ -71,13 +114,36 @@ static void assert_duration(const struct voice_decoder *d, uint32_t duration)
 {
     const uint32_t clock_hz = voice_codec_clock_hz(d->codec);
     assert(duration > 0);
-    assert(duration <= VOICE_PACKET_DURATION_MAX / (48000 / clock_hz));
+    assert(duration <= VOICE_PACKET_DURATION_MAX / (CLOCK_HZ_OPUS / clock_hz));
     assert(duration % (clock_hz / UNITS_PER_S_2500US) == 0);
     (void)clock_hz;
     (void)duration;
 }
 
-/* payload.data NULL asks for concealment. */
+static int decode_opus(struct voice_decoder *d, struct bytes_view payload, bool is_fec,
+                       uint32_t duration, int16_t *pcm)
+{
+    const int samples_max = (int)(duration * (uint64_t)d->rate_hz / CLOCK_HZ_OPUS);
+    return opus_decode(d->opus, payload.data, (opus_int32)payload.len, pcm, samples_max, is_fec);
+}
+
+static int decode_g711(struct voice_decoder *d, struct bytes_view payload, uint32_t duration,
+                       int16_t *pcm)
+{
+    struct narrow *n = d->narrow;
+    const bool is_pcmu = d->codec == VOICE_CODEC_PCMU;
+    for (size_t i = 0; i < payload.len; i++) {
+        n->pcm[i] = is_pcmu ? g711_decode_pcmu(payload.data[i]) : g711_decode_pcma(payload.data[i]);
+    }
+    if (payload.len > 0) {
+        g711_gap_hear(&n->gap, n->pcm, duration);
+    } else {
+        g711_gap_fill(&n->gap, n->pcm, duration);
+    }
+    return (int)resampler_run(n->up, n->pcm, duration, pcm);
+}
+
+/* An empty payload asks for concealment. */
 static enum voice_decoder_result decode(struct voice_decoder *d, struct bytes_view payload,
                                         bool is_fec, uint32_t duration, int16_t *pcm,
                                         size_t *out_samples, uint64_t now_us)
@@ -86,9 +152,9 @@ static enum voice_decoder_result decode(struct voice_decoder *d, struct bytes_vi
     if (!spend(d, duration, now_us)) {
         return VOICE_DECODER_OVER_BUDGET;
     }
-    const int samples_max = (int)(duration * (uint64_t)d->rate_hz / voice_codec_clock_hz(d->codec));
-    const int samples =
-        opus_decode(d->opus, payload.data, (opus_int32)payload.len, pcm, samples_max, is_fec);
+    const int samples = d->codec == VOICE_CODEC_OPUS
+                            ? decode_opus(d, payload, is_fec, duration, pcm)
+                            : decode_g711(d, payload, duration, pcm);
     if (samples <= 0) {
         return VOICE_DECODER_MALFORMED;
     }
@@ -118,7 +184,9 @@ enum voice_decoder_result voice_decoder_decode_fec(struct voice_decoder *d, stru
         *out_samples = 0;
         return VOICE_DECODER_MALFORMED;
     }
-    return decode(d, next, true, duration, pcm, out_samples, now_us);
+    const bool is_opus = d->codec == VOICE_CODEC_OPUS; /* no other carries a copy */
+    return decode(d, is_opus ? next : (struct bytes_view){0}, is_opus, duration, pcm, out_samples,
+                  now_us);
 }
 
 enum voice_decoder_result voice_decoder_conceal(struct voice_decoder *d, uint32_t duration,

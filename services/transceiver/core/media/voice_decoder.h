@@ -2,8 +2,10 @@
  * voice_decoder.h - the client's payloads to PCM at the backend's rate
  *
  * Takes:   payloads in order, each once; authenticated, but not believed.
- * Gives:   mono 16-bit samples at rate_hz (a stereo packet is mixed down).
- * Owns:    the decoder's state, some 18 KB; no heap after create.
+ * Gives:   mono 16-bit samples at rate_hz: Opus is decoded at it (a stereo packet is mixed down),
+ *          G.711 resampled to it, some 5 ms late. A gap of Opus is libopus's to conceal, of G.711
+ *          g711_gap.h's.
+ * Owns:    the decoder's state, of Opus some 18 KB; no heap after create.
  * Units:   durations at voice_codec_clock_hz, multiples of 2.5 ms up to 120 ms.
  * Rule:    media beyond 1.5 times real time is refused, with 10 s in hand since a stall ends in a
  *          burst: one packet may hold 120 ms, so the rate of packets does not bound the work.

@@ -1,12 +1,13 @@
 /*
- * voice_encoder.h - PCM of the model to Opus, 20 ms at a time
+ * voice_encoder.h - PCM of the model to packets of the client's codec, 20 ms at a time
  *
  * Takes:   frames of rate_hz / 50 mono 16-bit samples.
- * Gives:   one packet a frame, 1..VOICE_PACKET_BYTES_MAX bytes: VBR, tuned for speech; 32 kb/s and
- *          complexity 5 unless told otherwise.
- * Owns:    the encoder's state, some 44 KB; no heap after create.
- * Units:   look-ahead 6.5 ms: what was put in last still sounds in the next packet.
- * Not here: when to send (session.c), silence (voice_silence.h), the words of a packet
+ * Gives:   one packet a frame, 1..VOICE_PACKET_BYTES_MAX bytes. Opus: VBR, tuned for speech, 32
+ *          kb/s and complexity 5 unless told otherwise. G.711: 160 bytes, with nothing to tune.
+ * Owns:    the encoder's state, of Opus some 44 KB; no heap after create.
+ * Units:   look-ahead: what was put in last still sounds in the next packet, 6.5 ms of it in Opus,
+ *          some 5 ms in G.711 (none at 8 kHz).
+ * Not here: when to send (session/), silence (voice_silence.h), the words of a packet
  *          (voice_packet.h).
  */
 #ifndef EARSHOT_VOICE_ENCODER_H

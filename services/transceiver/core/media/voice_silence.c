@@ -28,8 +28,8 @@ static bool make(struct voice_silences *out, enum voice_codec codec, size_t rate
 bool voice_silences_make(struct voice_silences *out)
 {
     *out = (struct voice_silences){0};
-    for (size_t rate = 0; rate < VOICE_SILENCE_RATES; rate++) {
-        if (!make(out, VOICE_CODEC_OPUS, rate)) {
+    for (size_t i = 0; i < (size_t)VOICE_CODEC_COUNT * VOICE_SILENCE_RATES; i++) {
+        if (!make(out, (enum voice_codec)(i / VOICE_SILENCE_RATES), i % VOICE_SILENCE_RATES)) {
             return false;
         }
     }

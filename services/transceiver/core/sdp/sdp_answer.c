@@ -62,16 +62,6 @@ static void write_bundle(struct answer_writer *w)
     }
 }
 
-static bool uses_audio_level(const struct answer_writer *w)
-{
-    return w->answer->answer_audio_level && w->offer->extmap_audio_level != 0;
-}
-
-static bool uses_mid(const struct answer_writer *w)
-{
-    return w->answer->answer_mid && w->offer->extmap_mid != 0;
-}
-
 static void write_session_level(struct answer_writer *w)
 {
     line(w, "v=0", "");
@@ -80,7 +70,8 @@ static void write_session_level(struct answer_writer *w)
     line(w, "t=0 0", "");
     line(w, "a=ice-lite", "");
     write_bundle(w);
-    if (w->offer->has_extmap_allow_mixed && (uses_audio_level(w) || uses_mid(w))) {
+    if (w->offer->has_extmap_allow_mixed &&
+        (w->offer->extmap_audio_level != 0 || w->offer->extmap_mid != 0)) {
         line(w, "a=extmap-allow-mixed", "");
     }
     if (w->offer->has_audio) {
@@ -135,55 +126,66 @@ static void write_payload_type(struct answer_writer *w, uint8_t payload_type)
 
 static void write_extmaps(struct answer_writer *w)
 {
-    if (uses_audio_level(w)) {
+    if (w->offer->extmap_audio_level != 0) {
         number_line(w, "a=extmap:", w->offer->extmap_audio_level,
                     " urn:ietf:params:rtp-hdrext:ssrc-audio-level");
     }
-    if (uses_mid(w)) {
+    if (w->offer->extmap_mid != 0) {
         number_line(w, "a=extmap:", w->offer->extmap_mid, " urn:ietf:params:rtp-hdrext:sdes:mid");
     }
-}
-
-static bool uses_red(const struct answer_writer *w)
-{
-    return w->answer->answer_red && w->offer->has_red;
-}
-
-static bool uses_telephone_event(const struct answer_writer *w)
-{
-    return w->answer->answer_telephone_event && w->offer->has_telephone_event;
 }
 
 /* RED stands first: a client sends with the first format that it can. */
 static void write_audio_formats(struct answer_writer *w)
 {
-    if (uses_red(w)) {
+    if (w->offer->has_red) {
         write_payload_type(w, w->offer->red_payload_type);
     }
     write_payload_type(w, w->offer->audio_payload_type);
-    if (uses_telephone_event(w)) {
+    if (w->offer->has_telephone_event) {
         write_payload_type(w, w->offer->telephone_event_payload_type);
     }
     line(w, "", "");
 }
 
+static void write_red(struct answer_writer *w)
+{
+    number_line(w, "a=rtpmap:", w->offer->red_payload_type, " red/48000/2");
+    sdp_writer_text(&w->text, "a=fmtp:");
+    sdp_writer_number(&w->text, w->offer->red_payload_type);
+    sdp_writer_text(&w->text, " ");
+    sdp_writer_number(&w->text, w->offer->audio_payload_type);
+    number_line(w, "/", w->offer->audio_payload_type, "");
+}
+
+static void write_voice(struct answer_writer *w)
+{
+    static const char *const encoding[VOICE_CODEC_COUNT] = {
+        [VOICE_CODEC_OPUS] = " opus/48000/2",
+        [VOICE_CODEC_PCMU] = " PCMU/8000",
+        [VOICE_CODEC_PCMA] = " PCMA/8000",
+    };
+    number_line(w, "a=rtpmap:", w->offer->audio_payload_type, encoding[w->offer->audio_codec]);
+    if (w->offer->audio_codec == VOICE_CODEC_OPUS) {
+        number_line(w, "a=fmtp:", w->offer->audio_payload_type,
+                    " minptime=10;useinbandfec=1;stereo=0;sprop-stereo=0;"
+                    "maxaveragebitrate=32000;usedtx=0");
+    }
+    if (w->offer->has_nack) {
+        number_line(w, "a=rtcp-fb:", w->offer->audio_payload_type, " nack");
+    }
+}
+
 static void write_codecs(struct answer_writer *w)
 {
-    const uint8_t opus = w->offer->audio_payload_type;
-    if (uses_red(w)) {
-        number_line(w, "a=rtpmap:", w->offer->red_payload_type, " red/48000/2");
-        sdp_writer_text(&w->text, "a=fmtp:");
-        sdp_writer_number(&w->text, w->offer->red_payload_type);
-        sdp_writer_text(&w->text, " ");
-        sdp_writer_number(&w->text, opus);
-        number_line(w, "/", opus, "");
+    if (w->offer->has_red) {
+        write_red(w);
     }
-    number_line(w, "a=rtpmap:", opus, " opus/48000/2");
-    number_line(w, "a=fmtp:", opus,
-                " useinbandfec=1;stereo=0;sprop-stereo=0;maxaveragebitrate=32000;usedtx=0");
-    if (uses_telephone_event(w)) {
+    write_voice(w);
+    if (w->offer->has_telephone_event) {
+        const bool is_48khz = voice_codec_clock_hz(w->offer->audio_codec) == 48000;
         number_line(w, "a=rtpmap:", w->offer->telephone_event_payload_type,
-                    " telephone-event/48000");
+                    is_48khz ? " telephone-event/48000" : " telephone-event/8000");
     }
     line(w, "a=ptime:20", "");
     line(w, "a=maxptime:60", "");

@@ -4,6 +4,8 @@
  * Gives:   same sections, order, mids and protocol words as the offer; CR LF, and a line end after
  *          the last line (Chromium refuses an answer without it). Directions are mirrored, what is
  *          not used has port 0 and is outside the BUNDLE group.
+ * Rule:    all of the audio section that sdp_offer.h has a field for is used. What is not to be
+ *          used, as RED where the configuration says so, is taken out of the offer before.
  * Units:   max_message_bytes: the longest data channel message that we take.
  * Source:  RFC 9429 s.5.3; RFC 8839 and RFC 6544 (candidates), RFC 8841 (data), RFC 7587 (Opus).
  */
@@ -26,12 +28,6 @@ struct sdp_answer {
     bool setup_active; /* else passive: so when the offer is SDP_SETUP_ACTIVE */
     uint32_t ssrc;     /* of the audio we send */
     uint64_t max_message_bytes;
-
-    /* Used only where the offer has them; false = left out of the answer. */
-    bool answer_red;
-    bool answer_telephone_event;
-    bool answer_audio_level;
-    bool answer_mid;
 };
 
 /* Length written, 0 when it does not fit cap (it fits SDP_ANSWER_BYTES_MAX). No NUL is added. */

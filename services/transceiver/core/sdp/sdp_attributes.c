@@ -8,6 +8,10 @@
 /* RFC 8285 s.4.2: the ids that a one-byte header can carry. */
 #define EXTMAP_ID_MAX 14
 
+/* RFC 3551 s.6: what these mean without a line that says so. */
+#define PCMU_PAYLOAD_TYPE 0
+#define PCMA_PAYLOAD_TYPE 8
+
 /* RFC 8841 s.6.1: the size when the attribute is absent. */
 #define MAX_MESSAGE_BYTES_DEFAULT 65536
 
@@ -223,6 +227,20 @@ static bool is_opus(struct bytes_view name, uint64_t rate_hz, uint64_t channels)
             rate_hz == 8000);
 }
 
+/* The others, as their RFCs name them: name, rate, channels. */
+static const struct {
+    const char *name;
+    uint32_t rate_hz;
+    uint32_t channels;
+    enum sdp_codec codec;
+} known_encoding[] = {
+    {"PCMU", 8000, 1, SDP_CODEC_PCMU},
+    {"PCMA", 8000, 1, SDP_CODEC_PCMA},
+    {"red", 48000, 2, SDP_CODEC_RED},
+    {"telephone-event", 8000, 1, SDP_CODEC_TELEPHONE_EVENT_8KHZ},
+    {"telephone-event", 48000, 1, SDP_CODEC_TELEPHONE_EVENT_48KHZ},
+};
+
 static enum sdp_codec codec_of(struct bytes_view encoding)
 {
     const struct bytes_view name = sdp_parser_take_until(&encoding, '/');
@@ -235,11 +253,11 @@ static enum sdp_codec codec_of(struct bytes_view encoding)
     if (is_opus(name, rate_hz, channels)) {
         return SDP_CODEC_OPUS;
     }
-    if (sdp_parser_is_in_any_case(name, "red") && rate_hz == 48000 && channels == 2) {
-        return SDP_CODEC_RED;
-    }
-    if (sdp_parser_is_in_any_case(name, "telephone-event") && rate_hz == 48000) {
-        return SDP_CODEC_TELEPHONE_EVENT;
+    for (size_t i = 0; i < COUNT_OF(known_encoding); i++) {
+        if (sdp_parser_is_in_any_case(name, known_encoding[i].name) &&
+            rate_hz == known_encoding[i].rate_hz && channels == known_encoding[i].channels) {
+            return known_encoding[i].codec;
+        }
     }
     return SDP_CODEC_OTHER;
 }
@@ -280,6 +298,25 @@ static const char *on_fmtp(struct sdp_attributes *a, struct bytes_view value)
         }
     }
     a->red_block[payload_type] = (uint8_t)first;
+    return NULL;
+}
+
+/* RFC 4585 s.4.2, "111 nack" or "* nack": with a parameter it is another kind of feedback. */
+static const char *on_rtcp_fb(struct sdp_attributes *a, struct bytes_view value)
+{
+    const struct bytes_view format = sdp_parser_take_word(&value);
+    uint64_t first = 0;
+    uint64_t last = SDP_PAYLOAD_TYPE_MAX;
+    if (!sdp_parser_is(format, "*")) {
+        if (!sdp_parser_number_within(format, 0, SDP_PAYLOAD_TYPE_MAX, &first)) {
+            return NULL;
+        }
+        last = first;
+    }
+    if (sdp_parser_is(sdp_parser_take_word(&value), "nack") &&
+        sdp_parser_take_word(&value).len == 0) {
+        memset(a->has_nack + first, true, last - first + 1);
+    }
     return NULL;
 }
 
@@ -330,6 +367,7 @@ static const struct {
     {"ssrc", on_ssrc},
     {"rtpmap", on_rtpmap},
     {"fmtp", on_fmtp},
+    {"rtcp-fb", on_rtcp_fb},
     {"sctp-port", on_sctp_port},
     {"sctpmap", on_sctpmap},
     {"max-message-size", on_max_message_size},
@@ -340,6 +378,7 @@ void sdp_attributes_init(struct sdp_attributes *a)
     *a = (struct sdp_attributes){
         .sctp_port = SCTP_PORT_DEFAULT,
         .max_message_bytes = MAX_MESSAGE_BYTES_DEFAULT,
+        .codec = {[PCMU_PAYLOAD_TYPE] = SDP_CODEC_PCMU, [PCMA_PAYLOAD_TYPE] = SDP_CODEC_PCMA},
     };
     memset(a->red_block, SDP_NO_PAYLOAD_TYPE, sizeof(a->red_block));
 }

@@ -15,9 +15,16 @@
 
 #define SDP_ENTRIES_MAX      64
 #define SDP_PAYLOAD_TYPE_MAX 127
-#define SDP_NO_PAYLOAD_TYPE  255
 
-enum sdp_codec { SDP_CODEC_OTHER, SDP_CODEC_OPUS, SDP_CODEC_RED, SDP_CODEC_TELEPHONE_EVENT };
+enum sdp_codec {
+    SDP_CODEC_OTHER,
+    SDP_CODEC_OPUS,
+    SDP_CODEC_PCMU,
+    SDP_CODEC_PCMA,
+    SDP_CODEC_RED,
+    SDP_CODEC_TELEPHONE_EVENT_8KHZ,
+    SDP_CODEC_TELEPHONE_EVENT_48KHZ
+};
 
 struct sdp_attributes {
     struct bytes_view mid;
@@ -43,9 +50,11 @@ struct sdp_attributes {
     bool has_ssrc;
     uint32_t ssrc;
 
-    enum sdp_codec codec[SDP_PAYLOAD_TYPE_MAX + 1]; /* by payload type */
+    /* By payload type; 0 and 8 are G.711 unless a line says otherwise (RFC 3551 s.6). */
+    enum sdp_codec codec[SDP_PAYLOAD_TYPE_MAX + 1];
     /* The one payload type in the blocks of a RED payload type, or SDP_NO_PAYLOAD_TYPE. */
     uint8_t red_block[SDP_PAYLOAD_TYPE_MAX + 1];
+    bool has_nack[SDP_PAYLOAD_TYPE_MAX + 1]; /* generic NACK, RFC 4585 s.4.2 */
     size_t codec_count;
     uint8_t extmap_audio_level;
     uint8_t extmap_mid;

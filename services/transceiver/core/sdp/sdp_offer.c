@@ -1,7 +1,7 @@
 /* sdp_offer.c - see sdp_offer.h: from lines to sections, from sections to one transport */
 #include "services/transceiver/core/sdp/sdp_offer.h"
 
-#include "services/transceiver/core/sdp/sdp_attributes.h"
+#include "services/transceiver/core/sdp/sdp_audio.h"
 #include "services/transceiver/core/sdp/sdp_writer.h"
 
 #include <assert.h>
@@ -243,30 +243,6 @@ static bool check_one_transport(struct offer_draft *d)
     return true;
 }
 
-/* The first payload type of the m-line with that codec, or SDP_NO_PAYLOAD_TYPE. */
-static uint8_t find_codec(const struct section_draft *d, enum sdp_codec codec)
-{
-    for (size_t i = 0; i < d->payload_type_count; i++) {
-        if (d->attributes.codec[d->payload_type[i]] == codec) {
-            return d->payload_type[i];
-        }
-    }
-    return SDP_NO_PAYLOAD_TYPE;
-}
-
-/* The first RED whose blocks are all of the Opus that is used. */
-static uint8_t find_red(const struct section_draft *d, uint8_t opus)
-{
-    for (size_t i = 0; i < d->payload_type_count; i++) {
-        const uint8_t payload_type = d->payload_type[i];
-        if (d->attributes.codec[payload_type] == SDP_CODEC_RED &&
-            d->attributes.red_block[payload_type] == opus) {
-            return payload_type;
-        }
-    }
-    return SDP_NO_PAYLOAD_TYPE;
-}
-
 static void take_audio(struct offer_draft *d, size_t index)
 {
     const struct section_draft *draft = &d->section[index];
@@ -274,11 +250,6 @@ static void take_audio(struct offer_draft *d, size_t index)
     struct sdp_offer *offer = d->offer;
     offer->section[index].is_accepted = true;
     offer->has_audio = true;
-    offer->audio_payload_type = find_codec(draft, SDP_CODEC_OPUS);
-    offer->red_payload_type = find_red(draft, offer->audio_payload_type);
-    offer->has_red = offer->red_payload_type != SDP_NO_PAYLOAD_TYPE;
-    offer->telephone_event_payload_type = find_codec(draft, SDP_CODEC_TELEPHONE_EVENT);
-    offer->has_telephone_event = offer->telephone_event_payload_type != SDP_NO_PAYLOAD_TYPE;
     offer->extmap_audio_level = a->extmap_audio_level;
     offer->extmap_mid = a->extmap_mid;
     offer->has_rtcp_rsize = a->has_rtcp_rsize;
@@ -287,6 +258,7 @@ static void take_audio(struct offer_draft *d, size_t index)
     offer->ssrc = a->ssrc;
 }
 
+/* With the codec chosen: what cannot be used has none. */
 static bool check_audio(struct offer_draft *d, size_t index)
 {
     const struct section_draft *draft = &d->section[index];
@@ -296,8 +268,11 @@ static bool check_audio(struct offer_draft *d, size_t index)
     if (!draft->attributes.has_rtcp_mux) {
         return refuse(d, draft->line_number, "audio needs a=rtcp-mux");
     }
-    if (find_codec(draft, SDP_CODEC_OPUS) == SDP_NO_PAYLOAD_TYPE) {
-        (void)refuse(d, draft->line_number, "audio needs Opus in the m-line, with its a=rtpmap");
+    if (!sdp_audio_choose(&draft->attributes,
+                          bytes_view_of(draft->payload_type, draft->payload_type_count),
+                          d->offer)) {
+        (void)refuse(d, draft->line_number,
+                     "audio needs Opus (with its a=rtpmap), PCMU or PCMA in the m-line");
         d->result = SDP_OFFER_NO_COMMON_CODEC;
         return false;
     }

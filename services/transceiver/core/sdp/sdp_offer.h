@@ -5,9 +5,9 @@
  * Gives:   a value without pointers into the offer, or a refusal with a reason for a person.
  * Bounds:  64 KB, 1,000 lines, 4 KB a line, 8 sections, 64 codecs, extmaps and candidates a
  *          section: at the limit accepted, above it refused. Fingerprints beyond four are ignored.
- * Rules:   a live audio section must be usable: one without Opus or rtcp-mux refuses the offer
- *          unless another can be used. Candidates are never needed, so none is kept: the client's
- *          addresses are learnt from its checks.
+ * Rules:   a live audio section must be usable: one without rtcp-mux and a codec of ours refuses
+ *          the offer unless another can be used. Candidates are never needed, so none is kept: the
+ *          client's addresses are learnt from its checks.
  * Not here: the grammar of lines (sdp_parser.h), our answer (sdp_answer.h).
  */
 #ifndef EARSHOT_SDP_OFFER_H
@@ -23,6 +23,7 @@
 #define SDP_PWD_CHARS_MAX    256
 #define SDP_FINGERPRINTS_MAX 4
 #define SDP_REASON_CAP       128
+#define SDP_NO_PAYLOAD_TYPE  255
 
 enum sdp_offer_result {
     SDP_OFFER_OK,
@@ -70,12 +71,12 @@ struct sdp_offer {
     bool offers_sped; /* DTLS inside STUN (fast set-up) */
 
     bool has_audio;
-    enum voice_codec audio_codec; /* the first of ours in the m-line */
+    enum voice_codec audio_codec; /* the first of ours in the m-line: sdp_audio.h */
     uint8_t audio_payload_type;
     bool has_red;
-    uint8_t red_payload_type; /* for the Opus above */
+    uint8_t red_payload_type; /* for the Opus above; SDP_NO_PAYLOAD_TYPE without */
     bool has_telephone_event;
-    uint8_t telephone_event_payload_type; /* of the codec's clock */
+    uint8_t telephone_event_payload_type; /* of the codec's clock; likewise */
     bool has_nack;                        /* a=rtcp-fb of the codec: we may be asked again */
     uint8_t extmap_audio_level;           /* id 1..14, 0 = not offered both ways (RFC 6464) */
     uint8_t extmap_mid;                   /* id 1..14, 0 = not offered both ways */
