@@ -1,8 +1,10 @@
 /* calls_api.c - see calls_api.h */
 #include "services/signaling/calls_api.h"
 
+#include "common/runtime/clock.h"
 #include "common/runtime/log.h"
-#include "services/signaling/call_id.h"
+#include "services/signaling/call_patch.h"
+#include "services/signaling/call_works.h"
 #include "services/signaling/http_field.h"
 #include "services/signaling/placement.h"
 
@@ -11,33 +13,9 @@
 #include <stdlib.h>
 
 #define CALLS_PATH "/v1/realtime/calls/"
-/* What nobody waits for any more has no ticket. */
-#define NO_TICKET 0
 
 static_assert(sizeof(CALLS_PATH) + CALL_ID_CHARS <= HTTP_LOCATION_CHARS, "a Location fits");
 static_assert(CALL_ID_BLOCK_BYTES == CONTROL_REQUEST_ID_BYTES, "a call id is its request's id");
-
-enum work_kind {
-    WORK_NONE,
-    WORK_OFFER,
-    WORK_ANSWERED, /* an offer whose answer is on its way to the client */
-    WORK_HANGUP
-};
-
-/* One request under way. */
-struct work {
-    enum work_kind kind;
-    uint32_t generation; /* tells a ticket from those of earlier uses of this place */
-    uint64_t exchange;   /* 0: the client is gone */
-    const struct http_request *request; /* WORK_OFFER with an exchange */
-    uint64_t started_us;
-    struct placement_tried tried;
-    const struct offer_refusal *refusal; /* the last one; NULL: nobody was asked yet */
-    uint32_t retry_after_ms;             /* as it said */
-    uint32_t instance_id;
-    struct call_id_sealed id;
-    uint8_t *answer;
-};
 
 struct calls_api {
     struct http_server *server;
@@ -50,9 +28,7 @@ struct calls_api {
     struct log_limit refused_limit;
     struct log_limit hangup_limit;
     bool is_draining;
-    struct work *work; /* work_count_max of them */
-    size_t work_count_max;
-    size_t work_count;
+    struct call_works works;
 };
 
 static const uint32_t placement_bound_us[] = {1000,   2500,   5000,   10000,   25000,   50000,
@@ -79,9 +55,7 @@ struct calls_api *calls_api_create(struct http_server *server, struct control_pl
     a->counts.placement.bound_count = COUNT_OF(placement_bound_us);
     calls_api_set_ring(a, ring);
     /* Beside one for each connection, one for each client that has just left. */
-    a->work_count_max = 2 * (size_t)config->http.connections_max;
-    a->work = calloc(a->work_count_max, sizeof(*a->work));
-    if (a->work == NULL) {
+    if (!call_works_init(&a->works, 2 * (size_t)config->http.connections_max)) {
         calls_api_destroy(a);
         return NULL;
     }
@@ -93,10 +67,7 @@ void calls_api_destroy(struct calls_api *a)
     if (a == NULL) {
         return;
     }
-    for (size_t i = 0; a->work != NULL && i < a->work_count_max; i++) {
-        free(a->work[i].answer);
-    }
-    free(a->work);
+    call_works_deinit(&a->works);
     key_ring_destroy(a->ring);
     free(a);
 }
@@ -125,56 +96,7 @@ void calls_api_drain(struct calls_api *a)
 
 bool calls_api_is_idle(const struct calls_api *a)
 {
-    return a->work_count == 0;
-}
-
-/* --- work under way --------------------------------------------------------------------------- */
-
-static struct work *begin_work(struct calls_api *a, enum work_kind kind, uint64_t exchange,
-                               uint64_t now_us)
-{
-    for (size_t i = 0; i < a->work_count_max; i++) {
-        struct work *w = &a->work[i];
-        if (w->kind == WORK_NONE) {
-            *w = (struct work){.kind = kind,
-                               .generation = w->generation + 1,
-                               .exchange = exchange,
-                               .started_us = now_us};
-            a->work_count++;
-            return w;
-        }
-    }
-    return NULL;
-}
-
-static void finish_work(struct calls_api *a, struct work *w)
-{
-    free(w->answer);
-    w->answer = NULL;
-    w->kind = WORK_NONE;
-    a->work_count--;
-}
-
-static uint64_t ticket_of(const struct calls_api *a, const struct work *w)
-{
-    return (uint64_t)w->generation << 32 | (uint64_t)(w - a->work);
-}
-
-static struct work *find_ticket(struct calls_api *a, uint64_t ticket)
-{
-    struct work *w = &a->work[ticket & UINT32_MAX];
-    assert(w->kind != WORK_NONE && w->generation == ticket >> 32);
-    return w;
-}
-
-static struct work *find_exchange(struct calls_api *a, uint64_t exchange)
-{
-    for (size_t i = 0; a->work_count > 0 && i < a->work_count_max; i++) {
-        if (a->work[i].kind != WORK_NONE && a->work[i].exchange == exchange) {
-            return &a->work[i];
-        }
-    }
-    return NULL;
+    return call_works_is_empty(&a->works);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -187,7 +109,7 @@ static void answer_error(struct calls_api *a, uint64_t exchange, unsigned status
     http_server_answer(a->server, exchange, &r);
 }
 
-static void refuse_offer(struct calls_api *a, struct work *w, struct bytes_view said,
+static void refuse_offer(struct calls_api *a, struct call_work *w, struct bytes_view said,
                          uint64_t now_us)
 {
     const struct http_response r = offer_refusal_response(w->refusal, said, w->retry_after_ms);
@@ -197,15 +119,19 @@ static void refuse_offer(struct calls_api *a, struct work *w, struct bytes_view 
                  w->tried.count, (unsigned long long)a->refused_limit.held_back);
     }
     http_server_answer(a->server, w->exchange, &r);
-    finish_work(a, w);
+    call_works_finish(&a->works, w);
 }
 
-static void answer_offer(struct calls_api *a, struct work *w, size_t answer_len, uint64_t now_us)
+static void answer_offer(struct calls_api *a, struct call_work *w, size_t answer_len,
+                         uint64_t now_us)
 {
-    struct http_response r = {.status = 201, .content_type = "application/sdp", .etag = "\"0\""};
+    struct http_response r = {.status = 201,
+                              .content_type = "application/sdp",
+                              .etag = "\"0\"",
+                              .accept_patch = CALL_PATCH_TYPE};
     (void)snprintf(r.location, sizeof(r.location), CALLS_PATH "%s", w->id.text);
     r.body = bytes_view_of(w->answer, answer_len);
-    w->kind = WORK_ANSWERED;
+    w->kind = CALL_WORK_ANSWERED;
     metric_add(&a->counts.offers_total[OFFER_ANSWERED], 1);
     metric_observe(&a->counts.placement, time_since(w->started_us, now_us));
     if (log_limit_pass(&a->created_limit, now_us)) {
@@ -230,7 +156,7 @@ static struct bytes_view note_of(struct bytes_view field, const char *end)
     return bytes_view_of(field.data, len);
 }
 
-static bool submit_create(struct calls_api *a, struct work *w, uint64_t now_us)
+static bool submit_create(struct calls_api *a, struct call_work *w, uint64_t now_us)
 {
     struct control_request request = {.kind = CONTROL_CREATE_SESSION};
     struct control_create_session *create = &request.body.create_session;
@@ -243,11 +169,12 @@ static bool submit_create(struct calls_api *a, struct work *w, uint64_t now_us)
     create->client_agent = note_of(w->request->user_agent, "");
     create->client_language = note_of(w->request->language, ",;");
     create->placement_reason = bytes_view_of_text("least_loaded");
-    return control_plane_submit(a->plane, w->instance_id, ticket_of(a, w), &request,
+    create->offer_unix_us = clock_unix_us() - time_since(w->started_us, now_us);
+    return control_plane_submit(a->plane, w->instance_id, call_works_ticket(&a->works, w), &request,
                                 now_us + a->config->answer_timeout_us);
 }
 
-static bool submit_end(struct calls_api *a, const struct work *w, uint64_t ticket,
+static bool submit_end(struct calls_api *a, const struct call_work *w, uint64_t ticket,
                        const char *reason, uint64_t now_us)
 {
     struct control_request request = {.kind = CONTROL_END_SESSION};
@@ -259,9 +186,9 @@ static bool submit_end(struct calls_api *a, const struct work *w, uint64_t ticke
 }
 
 /* The session that w may have at its transceiver: nobody will ever use it. */
-static void end_orphan(struct calls_api *a, const struct work *w, uint64_t now_us)
+static void end_orphan(struct calls_api *a, const struct call_work *w, uint64_t now_us)
 {
-    if (submit_end(a, w, NO_TICKET, "client_gone", now_us)) {
+    if (submit_end(a, w, CALL_WORKS_NO_TICKET, "client_gone", now_us)) {
         metric_add(&a->counts.orphans_total, 1);
     }
 }
@@ -281,7 +208,7 @@ static const struct offer_refusal *why_nobody(enum placement_result result,
 }
 
 /* Asks the next transceiver, or refuses when there is none. */
-static void place(struct calls_api *a, struct work *w, uint64_t now_us)
+static void place(struct calls_api *a, struct call_work *w, uint64_t now_us)
 {
     struct fleet *fleet = control_plane_fleet(a->plane);
     while (w->tried.count < PLACEMENT_TRIES_MAX) {
@@ -325,7 +252,8 @@ void calls_api_offer(struct calls_api *a, uint64_t exchange, const struct http_r
         answer_error(a, exchange, 400, "invalid_offer", "The offer is empty.");
         return;
     }
-    struct work *w = a->is_draining ? NULL : begin_work(a, WORK_OFFER, exchange, now_us);
+    struct call_work *w =
+        a->is_draining ? NULL : call_works_begin(&a->works, CALL_WORK_OFFER, exchange, now_us);
     if (w == NULL) {
         metric_add(&a->counts.offers_total[OFFER_SERVER_OVERLOADED], 1);
         answer_error(a, exchange, 503, "server_overloaded",
@@ -337,13 +265,13 @@ void calls_api_offer(struct calls_api *a, uint64_t exchange, const struct http_r
 }
 
 /* A transceiver has made the session. */
-static void take_created(struct calls_api *a, struct work *w, const struct control_reply *reply,
-                         uint64_t now_us)
+static void take_created(struct calls_api *a, struct call_work *w,
+                         const struct control_reply *reply, uint64_t now_us)
 {
     if (w->exchange == 0) {
         metric_add(&a->counts.offers_total[OFFER_CLIENT_GONE], 1);
         end_orphan(a, w, now_us);
-        finish_work(a, w);
+        call_works_finish(&a->works, w);
         return;
     }
     w->answer = malloc(reply->answer_sdp.len + 1);
@@ -369,8 +297,8 @@ static const struct offer_refusal *refusal_of(const struct session_outcome *outc
 }
 
 /* It has not, or we do not know. */
-static void take_failure(struct calls_api *a, struct work *w, const struct session_outcome *outcome,
-                         uint64_t now_us)
+static void take_failure(struct calls_api *a, struct call_work *w,
+                         const struct session_outcome *outcome, uint64_t now_us)
 {
     const bool is_replied = outcome->kind == SESSION_REPLIED;
     w->refusal = refusal_of(outcome);
@@ -382,7 +310,7 @@ static void take_failure(struct calls_api *a, struct work *w, const struct sessi
     }
     if (w->exchange == 0) {
         metric_add(&a->counts.offers_total[OFFER_CLIENT_GONE], 1);
-        finish_work(a, w);
+        call_works_finish(&a->works, w);
     } else if (offer_refusal_is_local(w->refusal)) {
         place(a, w, now_us);
     } else {
@@ -394,37 +322,42 @@ static void take_failure(struct calls_api *a, struct work *w, const struct sessi
 
 static void answer_hangup(struct calls_api *a, uint64_t exchange, enum calls_hangup hangup)
 {
+    const struct http_response r = hangup == CALLS_ENDED ? (struct http_response){.status = 200}
+                                   : hangup == CALLS_NOT_FOUND ? call_patch_not_found()
+                                                               : call_patch_no_answer();
     metric_add(&a->counts.hangups_total[hangup], 1);
-    if (hangup == CALLS_ENDED) {
-        const struct http_response ended = {.status = 200};
-        http_server_answer(a->server, exchange, &ended);
-    } else if (hangup == CALLS_NOT_FOUND) {
-        answer_error(a, exchange, 404, "call_id_not_found", "There is no call with this id.");
-    } else {
-        answer_error(a, exchange, 503, "server_overloaded",
-                     "The server of this call does not answer. Try again soon.");
+    http_server_answer(a->server, exchange, &r);
+}
+
+/* Which transceiver has the call; false when none of ours can. */
+static bool find_owner(struct calls_api *a, struct bytes_view call_id, uint32_t *out_instance_id)
+{
+    struct call_id id;
+    if (!call_id_open(a->ring, call_id, &id) || id.cluster_id != a->config->cluster_id ||
+        fleet_find(control_plane_fleet(a->plane), id.instance_id) == FLEET_INSTANCES_MAX) {
+        return false;
     }
+    *out_instance_id = id.instance_id;
+    return true;
 }
 
 void calls_api_hang_up(struct calls_api *a, uint64_t exchange, struct bytes_view call_id,
                        uint64_t now_us)
 {
-    struct call_id id;
-    if (!call_id_open(a->ring, call_id, &id) || id.cluster_id != a->config->cluster_id ||
-        fleet_find(control_plane_fleet(a->plane), id.instance_id) == FLEET_INSTANCES_MAX) {
+    uint32_t instance_id = 0;
+    if (!find_owner(a, call_id, &instance_id)) {
         answer_hangup(a, exchange, CALLS_NOT_FOUND);
         return;
     }
-    struct work *w = begin_work(a, WORK_HANGUP, exchange, now_us);
+    struct call_work *w =
+        call_works_begin_for(&a->works, CALL_WORK_HANGUP, exchange, call_id, instance_id, now_us);
     if (w == NULL) {
         answer_hangup(a, exchange, CALLS_NO_ANSWER);
         return;
     }
-    w->instance_id = id.instance_id;
-    memcpy(w->id.text, call_id.data, CALL_ID_CHARS);
-    if (!submit_end(a, w, ticket_of(a, w), "hangup", now_us)) {
+    if (!submit_end(a, w, call_works_ticket(&a->works, w), "hangup", now_us)) {
         answer_hangup(a, exchange, CALLS_NO_ANSWER);
-        finish_work(a, w);
+        call_works_finish(&a->works, w);
     }
 }
 
@@ -435,8 +368,8 @@ static bool is_ended(const struct session_outcome *outcome)
            outcome->reply.refusal == CONTROL_REFUSAL_NONE;
 }
 
-static void take_hangup(struct calls_api *a, struct work *w, const struct session_outcome *outcome,
-                        uint64_t now_us)
+static void take_hangup(struct calls_api *a, struct call_work *w,
+                        const struct session_outcome *outcome, uint64_t now_us)
 {
     enum calls_hangup hangup = CALLS_NO_ANSWER;
     if (is_ended(outcome)) {
@@ -449,23 +382,97 @@ static void take_hangup(struct calls_api *a, struct work *w, const struct sessio
         hangup = CALLS_NOT_FOUND;
     }
     answer_hangup(a, w->exchange, hangup);
-    finish_work(a, w);
+    call_works_finish(&a->works, w);
+}
+
+/* --- updates ---------------------------------------------------------------------------------- */
+
+static void answer_patch(struct calls_api *a, uint64_t exchange, const struct http_response *r,
+                         enum call_patch_outcome outcome)
+{
+    metric_add(&a->counts.patches_total[outcome], 1);
+    http_server_answer(a->server, exchange, r);
+}
+
+static bool submit_update(struct calls_api *a, const struct call_work *w,
+                          struct control_request *request, uint64_t now_us)
+{
+    struct control_update_session *update = &request->body.update_session;
+    request->kind = CONTROL_UPDATE_SESSION;
+    random_fill(a->random, request->request_id, sizeof(request->request_id));
+    memcpy(update->call.call_id, w->id.text, sizeof(w->id.text));
+    memcpy(update->ingress, a->config->ingress, sizeof(update->ingress));
+    update->ingress_count = a->config->ingress_count;
+    return control_plane_submit(a->plane, w->instance_id, call_works_ticket(&a->works, w), request,
+                                now_us + a->config->answer_timeout_us);
+}
+
+void calls_api_patch(struct calls_api *a, uint64_t exchange, const struct http_request *request,
+                     struct bytes_view call_id, uint64_t now_us)
+{
+    struct control_request update = {0};
+    struct http_response response;
+    enum call_patch_outcome outcome;
+    uint32_t instance_id = 0;
+    if (!call_patch_read(request, &update.body.update_session, &response, &outcome)) {
+        answer_patch(a, exchange, &response, outcome);
+        return;
+    }
+    if (!find_owner(a, call_id, &instance_id)) {
+        response = call_patch_not_found();
+        answer_patch(a, exchange, &response, CALL_PATCH_NOT_FOUND);
+        return;
+    }
+    struct call_work *w =
+        call_works_begin_for(&a->works, CALL_WORK_PATCH, exchange, call_id, instance_id, now_us);
+    if (w != NULL && submit_update(a, w, &update, now_us)) {
+        return;
+    }
+    if (w != NULL) {
+        call_works_finish(&a->works, w);
+    }
+    response = call_patch_no_answer();
+    answer_patch(a, exchange, &response, CALL_PATCH_NO_ANSWER);
+}
+
+static void take_patched(struct calls_api *a, struct call_work *w,
+                         const struct session_outcome *outcome)
+{
+    enum call_patch_outcome became;
+    struct http_response r = call_patch_response(outcome, &became);
+    /* The outcome's body ends with this turn, the answer's with its exchange. */
+    w->answer = r.body.len > 0 ? malloc(r.body.len) : NULL;
+    if (r.body.len > 0 && w->answer == NULL) {
+        r = call_patch_no_answer();
+        became = CALL_PATCH_NO_ANSWER;
+    } else if (r.body.len > 0) {
+        memcpy(w->answer, r.body.data, r.body.len);
+        r.body.data = w->answer;
+    }
+    answer_patch(a, w->exchange, &r, became);
+    if (w->exchange == 0) {
+        call_works_finish(&a->works, w);
+    } else {
+        w->kind = CALL_WORK_PATCHED;
+    }
 }
 
 /* --- outcomes and ends ------------------------------------------------------------------------ */
 
 void calls_api_outcome(struct calls_api *a, const struct session_outcome *outcome, uint64_t now_us)
 {
-    const bool is_of_orphan = outcome->ticket == NO_TICKET;
+    const bool is_of_orphan = outcome->ticket == CALL_WORKS_NO_TICKET;
     if (is_ended(outcome) || (is_of_orphan && outcome->kind == SESSION_REPLIED)) {
         fleet_note_freed(control_plane_fleet(a->plane), outcome->instance_id);
     }
     if (is_of_orphan) {
         return;
     }
-    struct work *w = find_ticket(a, outcome->ticket);
-    if (w->kind == WORK_HANGUP) {
+    struct call_work *w = call_works_at_ticket(&a->works, outcome->ticket);
+    if (w->kind == CALL_WORK_HANGUP) {
         take_hangup(a, w, outcome, now_us);
+    } else if (w->kind == CALL_WORK_PATCH) {
+        take_patched(a, w, outcome);
     } else if (outcome->kind == SESSION_REPLIED && outcome->reply.refusal == CONTROL_REFUSAL_NONE &&
                outcome->reply.kind == CONTROL_CREATE_SESSION) {
         take_created(a, w, &outcome->reply, now_us);
@@ -476,16 +483,16 @@ void calls_api_outcome(struct calls_api *a, const struct session_outcome *outcom
 
 void calls_api_end(struct calls_api *a, uint64_t exchange, bool is_delivered, uint64_t now_us)
 {
-    struct work *w = find_exchange(a, exchange);
+    struct call_work *w = call_works_of_exchange(&a->works, exchange);
     if (w == NULL) {
         return;
     }
     w->exchange = 0; /* the outcome that is under way finishes the others */
     w->request = NULL;
-    if (w->kind == WORK_ANSWERED) {
-        if (!is_delivered) {
-            end_orphan(a, w, now_us);
-        }
-        finish_work(a, w);
+    if (w->kind == CALL_WORK_ANSWERED && !is_delivered) {
+        end_orphan(a, w, now_us);
+    }
+    if (w->kind == CALL_WORK_ANSWERED || w->kind == CALL_WORK_PATCHED) {
+        call_works_finish(&a->works, w);
     }
 }

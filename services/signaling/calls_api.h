@@ -1,7 +1,7 @@
 /*
- * calls_api.h - calls made by an offer and ended by a hang-up, over HTTP
+ * calls_api.h - calls made by an offer, updated by a PATCH, ended by a hang-up: over HTTP
  *
- * Takes:   requests to HTTP_CALLS, HTTP_CALL (DELETE) and HTTP_HANGUP; outcomes of the control
+ * Takes:   requests to HTTP_CALLS, HTTP_CALL (PATCH, DELETE), HTTP_HANGUP; outcomes of the control
  *          plane; the ends of exchanges.
  * Gives:   one answer to each request: at once, or when a transceiver has spoken.
  * Rule:    no session is left behind. A transceiver that may have made one for a client who is
@@ -9,12 +9,13 @@
  *          to end it.
  * Owns:    its requests under way (two for each connection at most), and the key ring.
  * Source:  docs/client-contract.md.
- * Not here: PATCH, multipart, client secrets, authentication.
+ * Not here: multipart, client secrets, authentication.
  */
 #ifndef EARSHOT_CALLS_API_H
 #define EARSHOT_CALLS_API_H
 
 #include "common/routing/key_ring.h"
+#include "services/signaling/call_patch.h"
 #include "services/signaling/control_plane.h"
 #include "services/signaling/offer_refusal.h"
 #include "services/signaling/signaling_config.h"
@@ -25,6 +26,7 @@ enum calls_hangup { CALLS_ENDED, CALLS_NOT_FOUND, CALLS_NO_ANSWER, CALLS_HANGUP_
 struct calls_counts {
     metric_value offers_total[OFFER_OUTCOME_COUNT];
     metric_value hangups_total[CALLS_HANGUP_COUNT];
+    metric_value patches_total[CALL_PATCH_OUTCOME_COUNT];
     metric_value orphans_total;        /* sessions that we ended for want of a client */
     struct metric_histogram placement; /* from the whole offer to a transceiver's answer */
     metric_value key_ids;              /* of the ring: bit i = key i */
@@ -48,6 +50,8 @@ bool calls_api_is_idle(const struct calls_api *a);
 
 void calls_api_offer(struct calls_api *a, uint64_t exchange, const struct http_request *request,
                      uint64_t now_us);
+void calls_api_patch(struct calls_api *a, uint64_t exchange, const struct http_request *request,
+                     struct bytes_view call_id, uint64_t now_us);
 void calls_api_hang_up(struct calls_api *a, uint64_t exchange, struct bytes_view call_id,
                        uint64_t now_us);
 /* Of any exchange: one that is not ours is ignored. */

@@ -72,6 +72,8 @@ static void read_fields(struct http_connection *c)
     c->request.language =
         copy_field(c->wsi, WSI_TOKEN_HTTP_ACCEPT_LANGUAGE, c->language, sizeof(c->language));
     c->request.origin = copy_field(c->wsi, WSI_TOKEN_ORIGIN, c->origin, sizeof(c->origin));
+    c->request.if_match =
+        copy_field(c->wsi, WSI_TOKEN_HTTP_IF_MATCH, c->if_match, sizeof(c->if_match));
     c->request.asked_request_headers =
         copy_field(c->wsi, WSI_TOKEN_HTTP_AC_REQUEST_HEADERS, c->asked_request_headers,
                    sizeof(c->asked_request_headers));

@@ -50,6 +50,7 @@ struct http_connection {
     char user_agent[HTTP_TYPE_CHARS_MAX + 1];
     char language[HTTP_TYPE_CHARS_MAX + 1];
     char origin[HTTP_ORIGIN_CHARS_MAX + 1];
+    char if_match[HTTP_TYPE_CHARS_MAX + 1];
     char asked_request_headers[HTTP_ASKED_CHARS_MAX + 1];
     uint8_t *body;
     size_t body_len;

@@ -68,8 +68,11 @@ static const char *reason_phrase(unsigned status)
         {404, "Not Found"},
         {405, "Method Not Allowed"},
         {411, "Length Required"},
+        {412, "Precondition Failed"},
         {413, "Content Too Large"},
         {415, "Unsupported Media Type"},
+        {422, "Unprocessable Content"},
+        {428, "Precondition Required"},
         {500, "Internal Server Error"},
         {503, "Service Unavailable"},
     };
@@ -162,9 +165,10 @@ size_t http_response_head(const struct http_response *r, const struct http_head_
     }
     add_field(&h, "Content-Type", r->content_type);
     add_field(&h, "Location", r->location[0] != '\0' ? r->location : NULL);
-    add_field(&h, "ETag", r->etag);
+    add_field(&h, "ETag", r->etag[0] != '\0' ? r->etag : NULL);
     add_field(&h, "Allow", r->allow);
     add_field(&h, "Accept-Post", r->accept_post);
+    add_field(&h, "Accept-Patch", r->accept_patch);
     add_field(&h, "Cache-Control", r->cache_control);
     add_field(&h, "Content-Security-Policy", r->page_policy);
     add_field(&h, "X-Content-Type-Options", "nosniff");

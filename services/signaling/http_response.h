@@ -16,20 +16,22 @@
 #define HTTP_ORIGINS_MAX        16
 #define HTTP_ORIGIN_CHARS_MAX   255
 #define HTTP_LOCATION_CHARS     64
+#define HTTP_ETAG_CHARS         8
 #define HTTP_ASKED_CHARS_MAX    512 /* of Access-Control-Request-Headers */
 
 struct http_response {
     unsigned status;
     const char *content_type; /* static text; NULL without a body */
     char location[HTTP_LOCATION_CHARS];
-    const char *etag;          /* static text with its quotes, or NULL */
-    const char *allow;         /* static text or NULL */
-    const char *accept_post;   /* static text or NULL */
-    const char *cache_control; /* static text or NULL */
-    const char *page_policy;   /* static text or NULL: Content-Security-Policy */
-    unsigned retry_after_s;    /* 0 = do not say */
-    bool is_preflight;         /* the answer to OPTIONS: with the three fields that it asks for */
-    struct bytes_view body;    /* borrowed, unless the response has a body of its own */
+    char etag[HTTP_ETAG_CHARS]; /* with its quotes; empty = none */
+    const char *allow;          /* static text or NULL */
+    const char *accept_post;    /* static text or NULL */
+    const char *accept_patch;   /* static text or NULL */
+    const char *cache_control;  /* static text or NULL */
+    const char *page_policy;    /* static text or NULL: Content-Security-Policy */
+    unsigned retry_after_s;     /* 0 = do not say */
+    bool is_preflight;          /* the answer to OPTIONS: with the three fields that it asks for */
+    struct bytes_view body;     /* borrowed, unless the response has a body of its own */
     size_t own_body_len;
     char own_body[HTTP_OWN_BODY_BYTES_MAX];
 };

@@ -9,8 +9,9 @@ static const struct {
 } resource_row[] = {
     [HTTP_CALLS] = {"POST, GET, HEAD, OPTIONS",
                     BIT(HTTP_POST) | BIT(HTTP_GET) | BIT(HTTP_HEAD) | BIT(HTTP_OPTIONS)},
-    [HTTP_CALL] = {"DELETE, GET, HEAD, OPTIONS",
-                   BIT(HTTP_DELETE) | BIT(HTTP_GET) | BIT(HTTP_HEAD) | BIT(HTTP_OPTIONS)},
+    [HTTP_CALL] = {"PATCH, DELETE, GET, HEAD, OPTIONS", BIT(HTTP_PATCH) | BIT(HTTP_DELETE) |
+                                                            BIT(HTTP_GET) | BIT(HTTP_HEAD) |
+                                                            BIT(HTTP_OPTIONS)},
     [HTTP_HANGUP] = {"POST, OPTIONS", BIT(HTTP_POST) | BIT(HTTP_OPTIONS)},
     [HTTP_HEALTH] = {"GET, HEAD, OPTIONS", BIT(HTTP_GET) | BIT(HTTP_HEAD) | BIT(HTTP_OPTIONS)},
     [HTTP_READY] = {"GET, HEAD, OPTIONS", BIT(HTTP_GET) | BIT(HTTP_HEAD) | BIT(HTTP_OPTIONS)},

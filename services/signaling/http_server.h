@@ -41,6 +41,7 @@ struct http_request {
     struct bytes_view user_agent;
     struct bytes_view language; /* Accept-Language */
     struct bytes_view origin;
+    struct bytes_view if_match;
     struct bytes_view asked_request_headers; /* Access-Control-Request-Headers */
     bool has_length;                         /* Content-Length was there */
     struct bytes_view body;

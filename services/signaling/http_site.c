@@ -24,6 +24,7 @@ static struct http_response preflight(const struct http_route *route)
         .status = route->is_whip ? 200 : 204,
         .allow = http_route_allow(route->resource),
         .accept_post = route->resource == HTTP_CALLS ? "application/sdp" : NULL,
+        .accept_patch = route->resource == HTTP_CALL ? CALL_PATCH_TYPE : NULL,
         .is_preflight = true,
     };
 }
@@ -92,6 +93,8 @@ void http_site_request(const struct http_site *site, uint64_t exchange,
         http_server_answer(site->server, exchange, &response);
     } else if (route.resource == HTTP_CALLS) {
         calls_api_offer(site->calls, exchange, request, now_us);
+    } else if (request->method == HTTP_PATCH) {
+        calls_api_patch(site->calls, exchange, request, route.call_id, now_us);
     } else {
         calls_api_hang_up(site->calls, exchange, route.call_id, now_us);
     }

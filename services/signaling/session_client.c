@@ -84,14 +84,15 @@ static const struct pending *last(const struct session_client *c)
     return &c->queue[(c->first + c->count - 1) % SESSION_CLIENT_QUEUE_MAX];
 }
 
-/* Enough for the request on the wire: its two long fields, and all the short ones at their
- * longest. */
+/* Enough for the request on the wire: its long fields, and all the short ones at their longest. */
 static size_t message_room(const struct control_request *request)
 {
     size_t room = 8192;
     if (request->kind == CONTROL_CREATE_SESSION) {
         room += request->body.create_session.offer_sdp.len;
         room += request->body.create_session.session_json.len;
+    } else if (request->kind == CONTROL_UPDATE_SESSION) {
+        room += request->body.update_session.sdpfrag.len;
     }
     return room;
 }

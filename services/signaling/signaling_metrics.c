@@ -28,6 +28,12 @@ static void print_calls(struct metrics_text *t, const struct calls_counts *calls
     for (size_t i = 0; i < CALLS_HANGUP_COUNT; i++) {
         sample(t, "outcome", hangup[i], &calls->hangups_total[i]);
     }
+    metrics_family(t, "earshot_signaling_patches_total", METRIC_COUNTER,
+                   "PATCH requests by what became of them.");
+    for (size_t i = 0; i < CALL_PATCH_OUTCOME_COUNT; i++) {
+        sample(t, "outcome", call_patch_outcome_name((enum call_patch_outcome)i),
+               &calls->patches_total[i]);
+    }
     metrics_family(t, "earshot_signaling_orphans_total", METRIC_COUNTER,
                    "Sessions ended because their client had gone before the answer.");
     metrics_sample_u64(t, NULL, metric_get(&calls->orphans_total));

@@ -133,6 +133,28 @@ static void end_session(const struct control_request *request)
     reply_with(&reply);
 }
 
+/* The first word of the fragment says what becomes of it: a name of a refusal, or "restart". */
+static void update_session(const struct control_request *request)
+{
+    const struct control_update_session *u = &request->body.update_session;
+    char word[32] = "";
+    char text[64] = "";
+    memcpy(text, u->sdpfrag.data, u->sdpfrag.len < sizeof(text) ? u->sdpfrag.len : 63);
+    (void)sscanf(text, "%31s", word);
+    (void)printf("update %s %s generation=%u ingress=%zu\n", u->call.call_id,
+                 u->restarts_ice ? "restart" : "candidates", u->ice_generation, u->ingress_count);
+    (void)fflush(stdout);
+    struct control_reply reply = {
+        .kind = CONTROL_UPDATE_SESSION,
+        .ice_generation = u->restarts_ice ? 1 : u->ice_generation,
+        .sdpfrag = bytes_view_of_text(u->restarts_ice ? "a=ice-lite\r\n" : ""),
+        .refusal = refusal_named(word),
+        .message = bytes_view_of_text("as told"),
+    };
+    memcpy(reply.request_id, request->request_id, sizeof(reply.request_id));
+    reply_with(&reply);
+}
+
 static void handle_requests(void)
 {
     struct bytes_view bytes;
@@ -144,6 +166,8 @@ static void handle_requests(void)
             create_session(&request);
         } else if (request.kind == CONTROL_END_SESSION) {
             end_session(&request);
+        } else if (request.kind == CONTROL_UPDATE_SESSION) {
+            update_session(&request);
         }
     }
 }

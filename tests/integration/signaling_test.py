@@ -238,12 +238,46 @@ class Calls(Base):
             self.assert_error(self.signaling.request(method, url), 404, "call_id_not_found")
         self.retire(fake)
 
+    def test_a_patch_restarts_ice_or_brings_candidates(self):
+        fake = self.transceiver()
+        made = self.offer("v=0\r\ns=x\r\n")
+        self.assertEqual(made.getheader("Accept-Patch"), "application/trickle-ice-sdpfrag")
+        call_id = made.getheader("Location").rsplit("/", 1)[1]
+        fragment = {"Content-Type": "application/trickle-ice-sdpfrag"}
+
+        def patch(etag, body="a=ice-ufrag:x\r\n", path=CALLS):
+            fields = fragment if etag is None else {**fragment, "If-Match": etag}
+            return self.signaling.request("PATCH", f"{path}/{call_id}", body, fields)
+
+        for path in (CALLS, "/whip"):
+            answer = patch("*", path=path)
+            self.assertEqual((answer.status, answer.text), (200, "a=ice-lite\r\n"))
+            self.assertEqual(answer.getheader("Content-Type"), "application/trickle-ice-sdpfrag")
+            self.assertEqual(answer.getheader("ETag"), '"1"')
+            self.assertEqual(answer.getheader("Access-Control-Allow-Origin"), "*")
+            fake.expect(f"update {call_id} restart generation=0 ingress=2")
+        answer = patch('"1"')
+        self.assertEqual((answer.status, answer.text), (204, ""))
+        self.assertIsNone(answer.getheader("ETag"))
+        fake.expect(f"update {call_id} candidates generation=1 ingress=2")
+        self.assert_error(patch(None), 428, "precondition_required")
+        self.assert_error(patch('"x"'), 412, "precondition_failed")
+        self.assert_error(patch("*", "bad_offer"), 400, "invalid_value")
+        self.assert_error(patch('"0"', "other_generation"), 412, "precondition_failed")
+        self.assert_error(patch("*", "restarts_used_up"), 422, "restart_refused")
+        self.assert_error(patch("*", "not_found"), 404, "call_id_not_found")
+        self.assert_error(patch("*", "x" * 16385), 413, "too_large")
+        self.retire(fake)
+
     def test_a_call_that_is_not_ours_is_not_found(self):
         for call_id in ("x", "rtc_", "rtc_" + "A" * 23, "rtc_" + "A" * 300):
             for method, url in (("DELETE", f"{CALLS}/{call_id}"), ("DELETE", f"/whip/{call_id}"),
-                                ("POST", f"{CALLS}/{call_id}/hangup")):
+                                ("POST", f"{CALLS}/{call_id}/hangup"),
+                                ("PATCH", f"{CALLS}/{call_id}")):
                 code = "not_found" if len(call_id) > 200 else "call_id_not_found"
-                self.assert_error(self.signaling.request(method, url), 404, code)
+                fields = {"Content-Type": "application/trickle-ice-sdpfrag", "If-Match": "*"}
+                body = "x" if method == "PATCH" else None
+                self.assert_error(self.signaling.request(method, url, body, fields), 404, code)
 
     def test_each_refusal_has_its_status_and_code(self):
         fake = self.transceiver()
@@ -432,7 +466,8 @@ class Http(Base):
         self.assert_error(request("GET", "/nothing"), 404, "not_found")
         self.assert_error(request("POST", "/v1/realtime/callsx", "v=0", SDP), 404, "not_found")
         for method, path, allow in (("PUT", CALLS, "POST, GET, HEAD, OPTIONS"),
-                                    ("PATCH", "/whip/rtc_x", "DELETE, GET, HEAD, OPTIONS"),
+                                    ("PATCH", "/whip", "POST, GET, HEAD, OPTIONS"),
+                                    ("PUT", "/whip/rtc_x", "PATCH, DELETE, GET, HEAD, OPTIONS"),
                                     ("GET", CALLS + "/rtc_x/hangup", "POST, OPTIONS"),
                                     ("DELETE", "/", "GET, HEAD, OPTIONS")):
             answer = request(method, path)

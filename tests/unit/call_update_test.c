@@ -140,6 +140,11 @@ static void candidates_are_good_for_the_current_generation_only(void **state)
     struct control_request request = update_request(candidates, false);
     request.body.update_session.ice_generation = 1;
     assert_int_equal(ask(&w, &request), CONTROL_REFUSAL_NONE);
+    static const char *const own[] = {FRAGMENT("new1", NEW_PWD), FRAGMENT("new2", NEW_PWD)};
+    for (size_t i = 0; i < COUNT_OF(own); i++) { /* its own credentials, and new ones */
+        request.body.update_session.sdpfrag = bytes_view_of_text(own[i]);
+        assert_int_equal(ask(&w, &request), i == 0 ? CONTROL_REFUSAL_NONE : CONTROL_BAD_OFFER);
+    }
     request.body.update_session.ice_generation = 257;
     assert_int_equal(ask(&w, &request), CONTROL_OTHER_GENERATION);
     close_world(&w);

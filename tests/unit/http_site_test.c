@@ -16,7 +16,10 @@ static void each_path_and_method_has_its_answer(void **state)
         {"OPTIONS /v1/realtime/calls", 204, "Access-Control-Max-Age: 600"},
         {"OPTIONS /whip", 200, "Accept-Post: application/sdp"},
         {"OPTIONS /nothing", 404, "\"code\":\"not_found\""},
-        {"PATCH /whip/rtc_x", 405, "\"code\":\"method_not_allowed\""},
+        {"PUT /whip/rtc_x", 405, "Allow: PATCH, DELETE, GET, HEAD, OPTIONS"},
+        {"PATCH /whip", 405, "\"code\":\"method_not_allowed\""},
+        {"PATCH /whip/rtc_x", 415, "Accept-Patch: application/trickle-ice-sdpfrag"},
+        {"OPTIONS /whip/rtc_x", 200, "Accept-Patch: application/trickle-ice-sdpfrag"},
         {"GET /nothing", 404, "\"code\":\"not_found\""},
         {"GET /", 404, "\"code\":\"not_found\""}, /* this site has no page */
         {"DELETE /whip/rtc_x", 404, "\"code\":\"call_id_not_found\""},

@@ -22,6 +22,7 @@
 #define WORLD_INSTANCE    0x5eed0001
 #define WORLD_PATIENCE_US (5 * US_PER_S)
 #define WORLD_ANSWER      "v=0\r\ns=answer\r\n"
+#define WORLD_FRAGMENT    "a=ice-lite\r\na=ice-ufrag:ours\r\n"
 
 static struct {
     struct signaling_config config;
@@ -36,13 +37,15 @@ static struct {
     struct message_port *rep;
     struct control_decoder *decoder;
     struct control_announcement said;
-    enum control_refusal refusal; /* of the offers it gets */
+    enum control_refusal refusal; /* of the offers and updates it gets */
     bool is_silent;
     bool is_announcing;
     uint64_t announce_us;
     unsigned created; /* sessions, also those that it keeps silent about */
     unsigned ended;
     char ended_reason[32];
+    unsigned updated;
+    struct control_update_session update; /* the last one, without its fragment */
 
     char answer[16384]; /* of the last request */
 } world;
@@ -139,6 +142,14 @@ static inline void world_reply(const struct control_request *request)
         reply.message = bytes_view_of_text("as told");
         reply.answer_sdp = bytes_view_of_text(WORLD_ANSWER);
         world.created += world.refusal == CONTROL_REFUSAL_NONE;
+    } else if (request->kind == CONTROL_UPDATE_SESSION) {
+        world.update = request->body.update_session;
+        world.update.sdpfrag = (struct bytes_view){0}; /* it ends with the request */
+        reply.refusal = world.refusal;
+        reply.message = bytes_view_of_text("as told");
+        reply.ice_generation = 1;
+        reply.sdpfrag = bytes_view_of_text(world.update.restarts_ice ? WORLD_FRAGMENT : "");
+        world.updated++;
     } else {
         const struct bytes_view reason = request->body.end_session.reason;
         (void)snprintf(world.ended_reason, sizeof(world.ended_reason), "%.*s", (int)reason.len,
@@ -148,7 +159,7 @@ static inline void world_reply(const struct control_request *request)
     }
     const size_t len =
         control_encode_reply(&reply, (struct bytes_span){.data = message, .cap = sizeof(message)});
-    if (!world.is_silent || request->kind != CONTROL_CREATE_SESSION) {
+    if (!world.is_silent || request->kind == CONTROL_END_SESSION) {
         assert_true(message_port_send(world.rep, bytes_view_of(message, len)));
     }
 }

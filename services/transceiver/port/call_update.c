@@ -48,6 +48,20 @@ static void answer(struct call_setup *setup, const struct session *s,
     out->sdpfrag = bytes_view_of(setup->answer, len);
 }
 
+/* They are not needed; but whoever sends them must know which answer they belong to. */
+static void take_candidates(const struct client_leg_ice *ice, const struct sdp_fragment *theirs,
+                            uint32_t ice_generation, struct control_reply *out)
+{
+    if (ice_generation != ice->generation) {
+        refuse(out, CONTROL_OTHER_GENERATION, "ICE was restarted since");
+    } else if (theirs->ice_ufrag[0] != '\0' && !is_of_client(ice, theirs)) {
+        refuse(out, CONTROL_BAD_OFFER, "new credentials restart ICE, which needs If-Match: *");
+    } else {
+        out->kind = CONTROL_UPDATE_SESSION;
+        out->ice_generation = ice->generation;
+    }
+}
+
 bool call_update(struct call_setup *setup, struct session *s,
                  const struct control_update_session *request, struct control_reply *out,
                  uint64_t now_us)
@@ -60,12 +74,7 @@ bool call_update(struct call_setup *setup, struct session *s,
         return false;
     }
     if (!request->restarts_ice) {
-        if (request->ice_generation != ice->generation) {
-            refuse(out, CONTROL_OTHER_GENERATION, "ICE was restarted since");
-            return false;
-        }
-        out->kind = CONTROL_UPDATE_SESSION;
-        out->ice_generation = ice->generation;
+        take_candidates(ice, &theirs, request->ice_generation, out);
         return false;
     }
     if (theirs.ice_ufrag[0] == '\0') {
