@@ -81,8 +81,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                       .rate_khz = (byte_reader_u8(&script) & 1) != 0 ? 24 : 16,
                       .outbox = outbox_create(1, 4u << 20)};
     random_generator_init(&w.random, 1);
+    const struct sdp_offer offer = {.audio_payload_type = 111,
+                                    .has_red = true,
+                                    .red_payload_type = 63,
+                                    .extmap_audio_level = 1,
+                                    .extmap_mid = 4};
     w.uplink = voice_uplink_create(&(struct voice_uplink_config){
-        .session_id = 1, .payload_type = 111, .start_us = BEGIN_US, .outbox = w.outbox});
+        .session_id = 1, .offer = &offer, .start_us = BEGIN_US, .outbox = w.outbox});
     w.sender = rtp_sender_create(
         &(struct rtp_sender_config){.random = random_seeded(&w.random), .clock_hz = 48000});
     const bool good = voice_uplink_attach(

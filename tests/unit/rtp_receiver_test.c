@@ -12,7 +12,7 @@
 
 static int setup(void **state)
 {
-    *state = rtp_receiver_create();
+    *state = rtp_receiver_create(RTP_CLOCK_HZ);
     return *state == NULL;
 }
 
@@ -105,7 +105,7 @@ static void the_bounds_of_a_jump_are_those_of_the_rfc(void **state)
         {65535, RTP_RECEIVER_NEXT},  {0, RTP_RECEIVER_NEXT},
     };
     for (size_t i = 0; i < COUNT_OF(jump_case); i++) {
-        struct rtp_receiver *r = rtp_receiver_create();
+        struct rtp_receiver *r = rtp_receiver_create(RTP_CLOCK_HZ);
         struct rtp_arrival a;
         (void)input_on_time(r, 50000, 0, &a);
         const struct rtp_packet p = packet(50000 + jump_case[i].ahead, 0);
@@ -190,7 +190,7 @@ static void a_clock_that_leaves_arrival_by_over_10_s_restarts(void **state)
         {-10001000, RTP_RECEIVER_RESTART},
     };
     for (size_t i = 0; i < COUNT_OF(clock_case); i++) {
-        struct rtp_receiver *r = rtp_receiver_create();
+        struct rtp_receiver *r = rtp_receiver_create(RTP_CLOCK_HZ);
         struct rtp_arrival a;
         (void)input_on_time(r, 100, 0, &a);
         const uint64_t now_us = START_US + 30 * US_PER_S;

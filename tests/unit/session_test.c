@@ -377,7 +377,7 @@ static void what_the_backend_says_ends_the_call_for_its_reason(void **state)
     } c[] = {
         {false, BACKEND_SESSION_REJECT, "{}", SESSION_END_BACKEND_UNAVAILABLE, 0},
         {false, BACKEND_SESSION_ACCEPT, "?", SESSION_END_BACKEND_UNAVAILABLE, BACKEND_SESSION_END},
-        {false, BACKEND_SESSION_ACCEPT, "{\"in\":\"pcm16/8000\"}", SESSION_END_BACKEND_UNAVAILABLE,
+        {false, BACKEND_SESSION_ACCEPT, "{\"in\":\"pcmu/8000\"}", SESSION_END_BACKEND_UNAVAILABLE,
          BACKEND_SESSION_END},
         {false, BACKEND_SESSION_ACCEPT, "{\"out\":\"opus/48000\"}", SESSION_END_BACKEND_UNAVAILABLE,
          BACKEND_SESSION_END},

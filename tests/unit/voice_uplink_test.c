@@ -1,110 +1,26 @@
 /* voice_uplink_test.c - RTP in, AUDIO_IN out: when, in which order, and what is said of a gap */
-#include "tests/testing.h"
+#include "tests/unit/uplink_world.h"
 
+#include "services/transceiver/core/media/reorder_buffer.h"
 #include "services/transceiver/core/media/voice_decoder.h"
-#include "services/transceiver/core/media/voice_encoder.h"
-#include "services/transceiver/core/session/voice_uplink.h"
-#include "tests/outbox_frames.h"
 
-#define ID           0x00000101
-#define OPUS         111
-#define SSRC         0xabcd0001
-#define START_US     UINT64_C(7000000) /* the session began here */
-#define BEGIN_US     (START_US + 300000)
-#define FIRST_TIME   UINT32_C(0xfffff000) /* wraps soon */
-#define FIRST_NUMBER 65530
-#define SLOT_US      20000
-#define RATE_KHZ     16
-
-struct world {
-    struct outbox *outbox;
-    struct outbox_frames frames;
-    struct voice_uplink *uplink;
-    uint32_t ssrc;
-    uint8_t opus[VOICE_PACKET_BYTES_MAX]; /* 20 ms of a tone */
-    size_t opus_bytes;
-};
-
-static void make_opus(struct world *w)
-{
-    int16_t pcm[320];
-    struct voice_encoder *e = voice_encoder_create(VOICE_CODEC_OPUS, 16000);
-    for (int i = 0; i < 320; i++) {
-        pcm[i] = (int16_t)(i % 40 * 400 - 8000);
-    }
-    w->opus_bytes = voice_encoder_encode(e, pcm, w->opus);
-    voice_encoder_destroy(e);
-}
-
-static void open_world(struct world *w, uint8_t rate_khz)
-{
-    *w = (struct world){.outbox = outbox_create(1, 1u << 20), .ssrc = SSRC};
-    w->frames = (struct outbox_frames){.outbox = w->outbox};
-    make_opus(w);
-    w->uplink = voice_uplink_create(&(struct voice_uplink_config){
-        .session_id = ID, .payload_type = OPUS, .start_us = START_US, .outbox = w->outbox});
-    if (rate_khz != 0) {
-        assert_true(voice_uplink_attach(
-            w->uplink, (struct backend_format){BACKEND_CODEC_PCM16, rate_khz}, 0, START_US));
-    }
-}
-
-static void close_world(struct world *w)
-{
-    outbox_frames_end(&w->frames);
-    voice_uplink_destroy(w->uplink);
-    outbox_destroy(w->outbox);
-}
-
-static uint64_t time_of(uint32_t slot)
-{
-    return BEGIN_US + (uint64_t)slot * SLOT_US;
-}
-
-static enum voice_uplink_result input(struct world *w, uint32_t slot, uint32_t sequence,
-                                      struct bytes_view payload, uint8_t payload_type)
-{
-    const struct rtp_packet packet = {
-        .payload_type = payload_type,
-        .sequence_number = (uint16_t)(FIRST_NUMBER + sequence),
-        .timestamp = FIRST_TIME + 960 * slot,
-        .ssrc = w->ssrc,
-        .payload = payload,
-    };
-    return voice_uplink_input(w->uplink, &packet, time_of(slot));
-}
-
-/* The packet of a slot, on time. */
-static enum voice_uplink_result speak(struct world *w, uint32_t slot)
-{
-    return input(w, slot, slot, bytes_view_of(w->opus, w->opus_bytes), OPUS);
-}
-
-/* The next frame is of this slot. */
-static struct backend_frame expect(struct world *w, uint32_t slot, uint16_t flags)
-{
-    const struct backend_frame frame = outbox_frames_expect(&w->frames, BACKEND_AUDIO_IN);
-    assert_int_equal(frame.utterance, (uint32_t)(FIRST_TIME + 960 * slot));
-    assert_int_equal(frame.flags, flags);
-    return frame;
-}
-
-static void only_pcm16_at_16_and_24_khz_is_spoken(void **state)
+static void what_can_be_made_of_opus_is_given(void **state)
 {
     (void)state;
     static const struct {
-        struct backend_format format;
+        uint8_t codec;
+        uint8_t rate_khz;
         bool good;
     } c[] = {
-        {{BACKEND_CODEC_PCM16, 16}, true}, {{BACKEND_CODEC_PCM16, 24}, true},
-        {{BACKEND_CODEC_PCM16, 8}, false}, {{BACKEND_CODEC_PCM16, 48}, false},
-        {{BACKEND_CODEC_OPUS, 48}, false}, {{BACKEND_CODEC_PCMU, 8}, false},
-        {{BACKEND_CODEC_NONE, 0}, false},
+        {BACKEND_CODEC_PCM16, 8, true},  {BACKEND_CODEC_PCM16, 16, true},
+        {BACKEND_CODEC_PCM16, 24, true}, {BACKEND_CODEC_PCM16, 48, true},
+        {BACKEND_CODEC_OPUS, 48, true},  {BACKEND_CODEC_PCMU, 8, false},
+        {BACKEND_CODEC_PCMA, 8, false},  {BACKEND_CODEC_NONE, 0, false},
     };
     for (size_t i = 0; i < COUNT_OF(c); i++) {
         struct world w;
         open_world(&w, 0);
-        assert_int_equal(voice_uplink_attach(w.uplink, c[i].format, 0, START_US), c[i].good);
+        assert_int_equal(attach(&w, c[i].codec, c[i].rate_khz, 0, START_US), c[i].good);
         close_world(&w);
     }
 }
@@ -112,7 +28,7 @@ static void only_pcm16_at_16_and_24_khz_is_spoken(void **state)
 static void a_packet_in_order_is_a_frame_at_once(void **state)
 {
     (void)state;
-    static const uint8_t rate_khz[] = {16, 24};
+    static const uint8_t rate_khz[] = {8, 16, 24, 48};
     for (size_t r = 0; r < COUNT_OF(rate_khz); r++) {
         struct world w;
         int16_t pcm[VOICE_DECODER_SAMPLES_MAX];
@@ -128,7 +44,7 @@ static void a_packet_in_order_is_a_frame_at_once(void **state)
             assert_int_equal(frame.rate_khz, rate_khz[r]);
             assert_int_equal(frame.channels, 1);
             assert_int_equal(frame.duration_2500us, 8);
-            (void)voice_decoder_decode(d, bytes_view_of(w.opus, w.opus_bytes), pcm, &samples, 0);
+            (void)voice_decoder_decode(d, tone(&w), pcm, &samples, 0);
             assert_int_equal(frame.payload.len, 2 * samples);
             assert_int_equal(samples, rate_khz[r] * 20);
             for (size_t i = 0; i < samples; i++) {
@@ -136,30 +52,12 @@ static void a_packet_in_order_is_a_frame_at_once(void **state)
                 assert_int_equal(frame.payload.data[2 * i + 1], pcm[i] >> 8 & 0xff);
             }
         }
-        assert_true(voice_uplink_next_timeout(w.uplink) == TIME_NEVER);
+        assert_true(voice_uplink_next_timeout(w.uplink) ==
+                    time_of(49) + REORDER_BUFFER_STALL_US); /* nothing is waited for */
         assert_int_equal(voice_uplink_stats(w.uplink)->frames, 50);
         voice_decoder_destroy(d);
         close_world(&w);
     }
-}
-
-static void before_accept_packets_are_counted_and_dropped_and_the_clock_runs(void **state)
-{
-    (void)state;
-    struct world w;
-    open_world(&w, 0);
-    for (uint32_t slot = 0; slot < 10; slot++) {
-        assert_int_equal(speak(&w, slot), VOICE_UPLINK_NOT_ACCEPTED);
-        assert_true(voice_uplink_next_timeout(w.uplink) == TIME_NEVER);
-        voice_uplink_tick(w.uplink, time_of(slot));
-    }
-    assert_true(voice_uplink_attach(w.uplink, (struct backend_format){BACKEND_CODEC_PCM16, 16}, 0,
-                                    time_of(10)));
-    assert_int_equal(speak(&w, 10), VOICE_UPLINK_TAKEN);
-    assert_int_equal(expect(&w, 10, 0).time_us, time_of(10) - START_US);
-    assert_int_equal(voice_uplink_stats(w.uplink)->packets[VOICE_UPLINK_NOT_ACCEPTED], 10);
-    assert_int_equal(voice_uplink_stats(w.uplink)->packets[VOICE_UPLINK_TAKEN], 1);
-    close_world(&w);
 }
 
 static void a_lost_packet_is_concealed_when_the_next_one_comes(void **state)
@@ -187,7 +85,7 @@ static void a_gap_that_waits_is_closed_by_its_timer(void **state)
     open_world(&w, RATE_KHZ);
     (void)speak(&w, 0);
     (void)speak(&w, 2);
-    assert_int_equal(input(&w, 1, 1, bytes_view_of(w.opus, w.opus_bytes), OPUS), VOICE_UPLINK_LATE);
+    assert_int_equal(input(&w, 1, 1, tone(&w), OPUS), VOICE_UPLINK_LATE);
     for (uint32_t slot = 0; slot < 3; slot++) {
         expect(&w, slot, slot == 1 ? BACKEND_AUDIO_CONCEALED : 0);
     }
@@ -200,7 +98,7 @@ static void a_gap_that_waits_is_closed_by_its_timer(void **state)
     voice_uplink_tick(w.uplink, due_us);
     expect(&w, 3, BACKEND_AUDIO_CONCEALED);
     expect(&w, 4, 0);
-    assert_true(voice_uplink_next_timeout(w.uplink) == TIME_NEVER);
+    assert_true(voice_uplink_next_timeout(w.uplink) == time_of(4) + REORDER_BUFFER_STALL_US);
     close_world(&w);
 }
 
@@ -210,7 +108,7 @@ static void a_jump_of_the_clock_without_loss_is_silence_and_not_concealed(void *
     struct world w;
     open_world(&w, RATE_KHZ);
     (void)speak(&w, 0);
-    (void)input(&w, 12, 1, bytes_view_of(w.opus, w.opus_bytes), OPUS);
+    (void)input(&w, 12, 1, tone(&w), OPUS);
     expect(&w, 0, 0);
     uint32_t slot = 1;
     while (slot < 12) {
@@ -249,8 +147,8 @@ static void a_packet_that_is_not_decoded_is_a_discontinuity_of_the_next(void **s
     outbox_frames_end(&w.frames);
     assert_int_equal(voice_uplink_stats(w.uplink)->undecoded, 1);
     const uint32_t next = 6 * (BUDGET_PACKETS + 1);
-    (void)input(&w, next, BUDGET_PACKETS + 1, bytes_view_of(w.opus, w.opus_bytes), OPUS);
-    (void)input(&w, next + 1, BUDGET_PACKETS + 2, bytes_view_of(w.opus, w.opus_bytes), OPUS);
+    (void)input(&w, next, BUDGET_PACKETS + 1, tone(&w), OPUS);
+    (void)input(&w, next + 1, BUDGET_PACKETS + 2, tone(&w), OPUS);
     expect(&w, next, BACKEND_AUDIO_DISCONTINUITY);
     expect(&w, next + 1, 0);
     close_world(&w);
@@ -305,24 +203,43 @@ static void each_packet_is_counted_by_what_became_of_it(void **state)
 {
     (void)state;
     static const uint8_t large[VOICE_PACKET_BYTES_MAX + 1];
+    static const uint8_t three_times_60_ms[] = {0x1b, 0x03, 1, 2};
+    static const uint8_t lying_red[] = {0xef, 0x0f, 0x00, 0x09, 0x6f, 1, 2};
+    static const uint8_t cut_red[] = {0xef, 0x0f, 0x00};
+    static const uint8_t red_in_red[] = {RED, 0x6f, 1};
+    static const uint8_t five_blocks[] = {0xef, 0, 0, 0,    0xef, 0, 0, 0,    0xef,
+                                          0,    0, 0, 0xef, 0,    0, 0, 0x6f, 1};
     struct world w;
     open_world(&w, RATE_KHZ);
-    const struct bytes_view opus = bytes_view_of(w.opus, w.opus_bytes);
     const struct {
         uint32_t slot;
         uint32_t sequence;
+        uint8_t payload_type;
         struct bytes_view payload;
         enum voice_uplink_result result;
     } c[] = {
-        {0, 0, opus, VOICE_UPLINK_TAKEN},
-        {1, 0, opus, VOICE_UPLINK_DUPLICATE},
-        {2, 2, opus, VOICE_UPLINK_TAKEN}, /* 1 is given up */
-        {3, 1, opus, VOICE_UPLINK_LATE},
-        {4, 9000, opus, VOICE_UPLINK_JUMP},
-        {5, 3, bytes_view_of(large, sizeof(large)), VOICE_UPLINK_REFUSED},
+        {0, 0, 96, tone(&w), VOICE_UPLINK_UNKNOWN_PAYLOAD},
+        {0, 0, OPUS, tone(&w), VOICE_UPLINK_TAKEN},
+        {1, 0, OPUS, tone(&w), VOICE_UPLINK_DUPLICATE},
+        {2, 2, OPUS, tone(&w), VOICE_UPLINK_TAKEN}, /* 1 is given up */
+        {3, 1, OPUS, tone(&w), VOICE_UPLINK_LATE},
+        {4, 9000, OPUS, tone(&w), VOICE_UPLINK_JUMP},
+        {5, 3, OPUS, bytes_view_of(large, sizeof(large)), VOICE_UPLINK_TOO_LARGE},
+        {6, 4, OPUS, bytes_view_of(three_times_60_ms, 4), VOICE_UPLINK_MALFORMED},
+        {7, 5, OPUS, bytes_view_of("", 0), VOICE_UPLINK_EMPTY},
+        {8, 6, RED, bytes_view_of(lying_red, sizeof(lying_red)), VOICE_UPLINK_RED_LENGTH},
+        {9, 7, RED, bytes_view_of(cut_red, sizeof(cut_red)), VOICE_UPLINK_RED_TRUNCATED},
+        {10, 8, RED, bytes_view_of(red_in_red, sizeof(red_in_red)), VOICE_UPLINK_RED_NESTED},
+        {11, 9, RED, bytes_view_of(five_blocks, sizeof(five_blocks)), VOICE_UPLINK_RED_BLOCKS},
+        {12, 10, 96, tone(&w), VOICE_UPLINK_OTHER_PAYLOAD}, /* of the SSRC that is heard */
+        {13, 11, OPUS, tone(&w), VOICE_UPLINK_TAKEN},
     };
     for (size_t i = 0; i < COUNT_OF(c); i++) {
-        assert_int_equal(input(&w, c[i].slot, c[i].sequence, c[i].payload, OPUS), c[i].result);
+        const enum voice_uplink_result result =
+            input(&w, c[i].slot, c[i].sequence, c[i].payload, c[i].payload_type);
+        if (result != c[i].result) {
+            fail_msg("case %zu: %s", i, voice_uplink_result_name(result));
+        }
     }
     const struct voice_uplink_stats *stats = voice_uplink_stats(w.uplink);
     uint64_t all = 0;
@@ -330,10 +247,16 @@ static void each_packet_is_counted_by_what_became_of_it(void **state)
         all += stats->packets[i];
     }
     assert_int_equal(all, COUNT_OF(c));
-    assert_int_equal(stats->packets[VOICE_UPLINK_TAKEN], 2);
+    assert_int_equal(stats->packets[VOICE_UPLINK_TAKEN], 3);
     assert_int_equal(stats->packets[VOICE_UPLINK_LATE], 1);
-    outbox_clear(w.outbox);
-    w.frames.cursor = 0;
+    assert_int_equal(stats->undecoded, 0);
+    forget_frames(&w);
+    /* And the call lives. */
+    for (uint32_t slot = 14; slot < 20; slot++) {
+        assert_int_equal(input(&w, slot, slot - 2, tone(&w), OPUS), VOICE_UPLINK_TAKEN);
+        outbox_frames_expect(&w.frames, BACKEND_AUDIO_IN);
+    }
+    forget_frames(&w);
     close_world(&w);
 }
 
@@ -366,9 +289,8 @@ static void each_result_has_its_own_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_pcm16_at_16_and_24_khz_is_spoken),
+        cmocka_unit_test(what_can_be_made_of_opus_is_given),
         cmocka_unit_test(a_packet_in_order_is_a_frame_at_once),
-        cmocka_unit_test(before_accept_packets_are_counted_and_dropped_and_the_clock_runs),
         cmocka_unit_test(a_lost_packet_is_concealed_when_the_next_one_comes),
         cmocka_unit_test(a_gap_that_waits_is_closed_by_its_timer),
         cmocka_unit_test(a_jump_of_the_clock_without_loss_is_silence_and_not_concealed),

@@ -2,7 +2,9 @@
 #include "services/transceiver/core/rtp/rtp_receiver.h"
 
 #include "services/transceiver/core/rtp/rtp_clock.h"
+#include "services/transceiver/core/rtp/transit_window.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define SEQUENCE_CYCLE UINT64_C(0x10000)
@@ -14,6 +16,7 @@
 #define NO_SEQUENCE UINT32_MAX
 
 struct rtp_receiver {
+    uint32_t units; /* of 48 kHz in one of the wire's clock: 1, or 6 at 8 kHz */
     bool has_ssrc;
     uint32_t ssrc;
     bool has_retired;
@@ -23,30 +26,38 @@ struct rtp_receiver {
     /* RFC 3550 A.1, A.3 */
     uint64_t base_sequence;
     uint64_t highest_sequence;
-    uint64_t highest_timestamp; /* of that packet */
+    uint64_t highest_timestamp; /* of that packet, in the wire's clock */
     uint8_t highest_payload_type;
     uint32_t jump_sequence; /* what would follow a packet out of line, or NO_SEQUENCE */
     uint64_t received;
     uint64_t expected_before; /* at the last report */
     uint64_t received_before;
+    uint64_t expected_earlier; /* of numberings that are over */
+    uint64_t received_earlier;
 
-    /* RFC 3550 A.8: 16 times the jitter, and where the packet before came from and when */
+    /* RFC 3550 A.8, at 48 kHz: 16 times the jitter; the packet before, and when it came */
     uint32_t jitter_scaled;
     uint64_t jitter_sequence;
     uint64_t jitter_timestamp;
-    uint64_t jitter_arrival; /* in timestamp units */
+    uint64_t jitter_arrival;
 
-    uint64_t anchor_timestamp;
+    uint64_t anchor_timestamp; /* at 48 kHz */
     uint64_t anchor_us;
+    struct transit_window transit;
 
     bool has_sender_report;
     uint32_t sender_report_ntp; /* middle 32 bits */
     uint64_t sender_report_us;
 };
 
-struct rtp_receiver *rtp_receiver_create(void)
+struct rtp_receiver *rtp_receiver_create(uint32_t clock_hz)
 {
-    return calloc(1, sizeof(struct rtp_receiver));
+    assert(clock_hz > 0 && RTP_CLOCK_HZ % clock_hz == 0);
+    struct rtp_receiver *r = calloc(1, sizeof(*r));
+    if (r != NULL) {
+        r->units = RTP_CLOCK_HZ / clock_hz;
+    }
+    return r;
 }
 
 void rtp_receiver_destroy(struct rtp_receiver *r)
@@ -54,9 +65,22 @@ void rtp_receiver_destroy(struct rtp_receiver *r)
     free(r);
 }
 
+static uint64_t expected_now(const struct rtp_receiver *r)
+{
+    return r->has_ssrc ? r->highest_sequence - r->base_sequence + 1 : 0;
+}
+
+static uint64_t highest_arrival_timestamp(const struct rtp_receiver *r)
+{
+    return r->highest_timestamp * r->units;
+}
+
 /* A.1 init_seq, and the anchor of the capture clock. */
 static void begin_numbering(struct rtp_receiver *r, const struct rtp_packet *p, uint64_t now_us)
 {
+    r->expected_earlier += expected_now(r);
+    r->received_earlier += r->received;
+    r->has_ssrc = true;
     r->base_sequence = EXTENDED_START + p->sequence_number;
     r->highest_sequence = r->base_sequence;
     r->highest_timestamp = EXTENDED_START + p->timestamp;
@@ -67,29 +91,31 @@ static void begin_numbering(struct rtp_receiver *r, const struct rtp_packet *p, 
     r->received_before = 0;
     r->jitter_scaled = 0;
     r->jitter_sequence = r->highest_sequence;
-    r->jitter_timestamp = r->highest_timestamp;
+    r->jitter_timestamp = highest_arrival_timestamp(r);
     r->jitter_arrival = rtp_clock_from_us(now_us);
-    r->anchor_timestamp = r->highest_timestamp;
+    r->anchor_timestamp = highest_arrival_timestamp(r);
     r->anchor_us = now_us;
+    transit_window_init(&r->transit);
+    transit_window_note(&r->transit, 0, now_us);
 }
 
 static void follow(struct rtp_receiver *r, uint32_t ssrc)
 {
     r->has_retired = r->has_ssrc;
     r->retired_ssrc = r->ssrc;
-    r->has_ssrc = true;
     r->ssrc = ssrc;
     r->has_sender_report = false;
 }
 
-/* RFC 3550 A.8, of any two packets in the order of arrival. Not across a pause of the sender: what
- * it does to its clock there says nothing about the network. */
+/* RFC 3550 A.8, of any two packets in the order of arrival. Not across a pause of the sender, which
+ * is more time than the packets between the two can hold: what it does to its clock there says
+ * nothing about the network. */
 static void update_jitter(struct rtp_receiver *r, const struct rtp_arrival *a, uint64_t now_us)
 {
     const uint64_t arrival = rtp_clock_from_us(now_us);
     const int64_t sent = (int64_t)(a->timestamp - r->jitter_timestamp);
-    const bool is_pause =
-        a->sequence == r->jitter_sequence + 1 && (sent > PACKET_DURATION_MAX || sent < 0);
+    const int64_t packets = (int64_t)(a->sequence - r->jitter_sequence);
+    const bool is_pause = packets > 0 && (sent < 0 || sent > packets * PACKET_DURATION_MAX);
     if (!is_pause) {
         const int64_t difference = (int64_t)(arrival - r->jitter_arrival) - sent;
         const uint64_t size = (uint64_t)(difference < 0 ? -difference : difference);
@@ -107,12 +133,17 @@ static void update_jitter(struct rtp_receiver *r, const struct rtp_arrival *a, u
 static bool is_new_clock(const struct rtp_receiver *r, const struct rtp_packet *p,
                          const struct rtp_arrival *a, uint64_t now_us)
 {
-    if (p->payload_type == r->highest_payload_type && a->timestamp < r->highest_timestamp) {
+    if (p->payload_type == r->highest_payload_type && a->timestamp < highest_arrival_timestamp(r)) {
         return true;
     }
     const uint64_t capture_us = rtp_receiver_capture_us(r, a->timestamp);
     return time_since(capture_us, now_us) > RTP_RECEIVER_CLOCK_ERROR_US_MAX ||
            time_since(now_us, capture_us) > RTP_RECEIVER_CLOCK_ERROR_US_MAX;
+}
+
+static int64_t transit_us(const struct rtp_receiver *r, uint64_t timestamp, uint64_t arrived_us)
+{
+    return (int64_t)(arrived_us - rtp_receiver_capture_us(r, timestamp));
 }
 
 /* RFC 3550 A.1 update_seq. */
@@ -132,7 +163,7 @@ static enum rtp_receiver_result update_sequence(struct rtp_receiver *r, const st
     const int32_t step = (int32_t)(p->timestamp - (uint32_t)r->highest_timestamp);
     *out = (struct rtp_arrival){
         .sequence = r->highest_sequence + (uint64_t)(int16_t)ahead,
-        .timestamp = r->highest_timestamp + (uint64_t)(int64_t)step,
+        .timestamp = (r->highest_timestamp + (uint64_t)(int64_t)step) * r->units,
     };
     if (out->sequence > r->highest_sequence) {
         if (is_new_clock(r, p, out, now_us)) {
@@ -140,11 +171,12 @@ static enum rtp_receiver_result update_sequence(struct rtp_receiver *r, const st
             return RTP_RECEIVER_RESTART;
         }
         r->highest_sequence = out->sequence;
-        r->highest_timestamp = out->timestamp;
+        r->highest_timestamp += (uint64_t)(int64_t)step;
         r->highest_payload_type = p->payload_type;
     }
     r->received++;
     update_jitter(r, out, now_us);
+    transit_window_note(&r->transit, transit_us(r, out->timestamp, now_us), now_us);
     return RTP_RECEIVER_NEXT;
 }
 
@@ -167,7 +199,7 @@ enum rtp_receiver_result rtp_receiver_input(struct rtp_receiver *r, const struct
         begin_numbering(r, p, now_us);
     }
     r->last_arrival_us = now_us;
-    *out = (struct rtp_arrival){.sequence = r->highest_sequence, .timestamp = r->highest_timestamp};
+    *out = (struct rtp_arrival){r->highest_sequence, highest_arrival_timestamp(r)};
     return result;
 }
 
@@ -183,6 +215,35 @@ uint64_t rtp_receiver_capture_us(const struct rtp_receiver *r, uint64_t timestam
         return r->anchor_us + rtp_clock_to_us(timestamp - r->anchor_timestamp);
     }
     return time_since(rtp_clock_to_us(r->anchor_timestamp - timestamp), r->anchor_us);
+}
+
+uint64_t rtp_receiver_timestamp_at(const struct rtp_receiver *r, uint64_t captured_us)
+{
+    if (captured_us < r->anchor_us) {
+        return r->anchor_timestamp;
+    }
+    return r->anchor_timestamp + rtp_clock_from_us(captured_us - r->anchor_us);
+}
+
+uint32_t rtp_receiver_wire_timestamp(const struct rtp_receiver *r, uint64_t timestamp)
+{
+    return (uint32_t)(timestamp / r->units);
+}
+
+uint64_t rtp_receiver_lateness_us(const struct rtp_receiver *r, uint64_t timestamp,
+                                  uint64_t arrived_us)
+{
+    return transit_window_lateness_us(&r->transit, transit_us(r, timestamp, arrived_us));
+}
+
+struct rtp_receiver_stats rtp_receiver_stats(const struct rtp_receiver *r)
+{
+    return (struct rtp_receiver_stats){
+        .expected = r->expected_earlier + expected_now(r),
+        .received = r->received_earlier + r->received,
+        .jitter_us = rtp_clock_to_us(r->jitter_scaled >> 4),
+        .drift_ppm = transit_window_drift_ppm(&r->transit),
+    };
 }
 
 void rtp_receiver_sender_report(struct rtp_receiver *r, uint32_t ssrc,
@@ -227,13 +288,13 @@ bool rtp_receiver_report(struct rtp_receiver *r, struct rtcp_report_block *out, 
     if (!r->has_ssrc) {
         return false;
     }
-    const uint64_t expected = r->highest_sequence - r->base_sequence + 1;
+    const uint64_t expected = expected_now(r);
     *out = (struct rtcp_report_block){
         .ssrc = r->ssrc,
         .fraction_lost = rtp_receiver_fraction_lost(r),
         .cumulative_lost = clamp_to_24_bits((int64_t)(expected - r->received)),
         .highest_sequence = (uint32_t)r->highest_sequence,
-        .jitter = r->jitter_scaled >> 4,
+        .jitter = (r->jitter_scaled >> 4) / r->units,
     };
     if (r->has_sender_report) {
         const uint64_t delay_us = time_since(r->sender_report_us, now_us);

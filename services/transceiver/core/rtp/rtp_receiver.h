@@ -6,8 +6,9 @@
  *          block for the peer.
  * Owns:    the numbering of one SSRC at a time. Another one replaces it (replaceTrack, a sender
  *          that restarts); the old one is dropped as long as the new one is alive.
- * Units:   timestamp, jitter: 48 kHz. Extended values begin at 2^32 + the value of the wire: their
- *          low 32 bits are RFC 3550's, and a packet before the first one has a number too.
+ * Units:   timestamps that come out: 48 kHz, whatever the clock on the wire; jitter in a report:
+ *          the clock on the wire. Extended values begin at 2^32 + the value of the wire: a packet
+ *          before the first one has a number too.
  * Rule:    no probation (A.1 asks for two packets in a row): SRTP has authenticated the packet, and
  *          the first words of a call are in the first one. A jump of the numbering needs two.
  * Not here: order and concealment (core/media/reorder_buffer.h), round trip (rtp_sender.h).
@@ -31,7 +32,8 @@
 
 struct rtp_receiver;
 
-struct rtp_receiver *rtp_receiver_create(void);
+/* clock_hz: of the payload types (48000, or 8000 with G.711). NULL without memory. */
+struct rtp_receiver *rtp_receiver_create(uint32_t clock_hz);
 void rtp_receiver_destroy(struct rtp_receiver *r);
 
 enum rtp_receiver_result {
@@ -58,6 +60,23 @@ MUST_USE bool rtp_receiver_ssrc(const struct rtp_receiver *r, uint32_t *out);
 /* When the sample `timestamp` was captured, on the clock of now_us: the arrival of the numbering's
  * first packet and the timestamps since. Never resampled, never adjusted. */
 uint64_t rtp_receiver_capture_us(const struct rtp_receiver *r, uint64_t timestamp);
+
+/* The other way: the timestamp that was captured then, never before the anchor. */
+uint64_t rtp_receiver_timestamp_at(const struct rtp_receiver *r, uint64_t captured_us);
+/* As it stands in a packet. */
+uint32_t rtp_receiver_wire_timestamp(const struct rtp_receiver *r, uint64_t timestamp);
+/* How much longer than the fastest packet of the last 10 s this one took. */
+uint64_t rtp_receiver_lateness_us(const struct rtp_receiver *r, uint64_t timestamp,
+                                  uint64_t arrived_us);
+
+struct rtp_receiver_stats {
+    uint64_t expected; /* numbers up to the highest, of all numberings so far */
+    uint64_t received; /* duplicates included */
+    uint64_t jitter_us;
+    int32_t drift_ppm; /* how much faster than ours the sender's clock runs, over 30 s */
+};
+
+struct rtp_receiver_stats rtp_receiver_stats(const struct rtp_receiver *r);
 
 /* A sender report of `ssrc` came; ignored unless it is the one that is followed. */
 void rtp_receiver_sender_report(struct rtp_receiver *r, uint32_t ssrc,

@@ -61,8 +61,7 @@ static bool create_voice(struct session *s, const struct session_config *config,
 {
     const struct voice_uplink_config uplink = {
         .session_id = s->id,
-        .codec = config->offer->audio_codec,
-        .payload_type = config->offer->audio_payload_type,
+        .offer = config->offer,
         .start_us = now_us,
         .outbox = config->outbox,
     };

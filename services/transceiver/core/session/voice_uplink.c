@@ -1,41 +1,99 @@
 /* voice_uplink.c - see voice_uplink.h */
 #include "services/transceiver/core/session/voice_uplink.h"
 
-#include "services/transceiver/core/media/reorder_buffer.h"
-#include "services/transceiver/core/media/voice_decoder.h"
+#include "services/transceiver/core/rtp/red.h"
 #include "services/transceiver/core/rtp/rtp_clock.h"
+#include "services/transceiver/core/session/audio_in.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
-#define TIMESTAMP_PER_2500US 120
+/* Silence of DTX is told this much behind the session clock: a packet that ends it is here by then,
+ * on most networks. */
+#define SILENCE_LAG_US (60 * US_PER_MS)
+
+/* A frame that took this much longer than the fastest of the last 10 s is part of a late burst. */
+#define LATE_BURST_US (60 * US_PER_MS)
+
+/* What a backend missed is decoded in turns: a link that comes back serves a thousand calls. */
+#define REPLAY_SLOTS       10
+#define REPLAY_INTERVAL_US US_PER_MS
+
+/* RFC 6464 s.3: 0 is the loudest, 127 is silence; the bit above is the client's own VAD. */
+#define LEVEL_MASK     0x7f
+#define LEVEL_DBOV_MIN (-127)
+
+/* RFC 6716 s.3.1 and libopus: a packet without a byte of coded audio in it. */
+#define DTX_BYTES_MAX 2
+
+/* RFC 3551 s.6. */
+#define COMFORT_NOISE_PAYLOAD_TYPE 13
+
+#define NO_PAYLOAD_TYPE 0xff
 
 struct voice_uplink {
-    struct voice_uplink_config config;
-    struct backend_format format;
+    uint32_t session_id;
+    uint64_t start_us;
+    struct outbox *outbox;
+    enum voice_codec codec;
+    uint8_t payload_type;
+    uint8_t red_payload_type; /* or NO_PAYLOAD_TYPE, as the next one */
+    uint8_t telephone_event_payload_type;
+    uint8_t extmap_audio_level; /* 0 = not negotiated, as the next one */
+    uint8_t extmap_mid;
+    char mid[SDP_MID_CHARS_MAX + 1];
+
     struct rtp_receiver *receiver;
-    struct reorder_buffer *reorder;
-    struct voice_decoder *decoder; /* NULL until the backend accepted */
-    bool has_hole;                 /* something is missing before the next frame */
-    uint64_t sent_until_us;        /* session time */
+    struct reorder_buffer *reorder; /* NULL until the first packet, as the next one */
+    struct voice_history *history;
+    struct audio_in *backend; /* NULL while there is none */
+    bool is_new_stream;       /* from the next slot on */
+    uint64_t live_number;     /* what was heard before it is replayed */
+    uint64_t replay_us;       /* when the replay goes on, or TIME_NEVER */
+    int32_t level_dbov;
     struct voice_uplink_stats stats;
-    int16_t pcm[VOICE_DECODER_SAMPLES_MAX];
-    uint8_t payload[2 * VOICE_DECODER_SAMPLES_MAX];
 };
 
 const char *voice_uplink_result_name(enum voice_uplink_result result)
 {
     static const char *const name[VOICE_UPLINK_RESULT_COUNT] = {
         [VOICE_UPLINK_TAKEN] = "taken",
-        [VOICE_UPLINK_NOT_ACCEPTED] = "not_accepted",
         [VOICE_UPLINK_OTHER_PAYLOAD] = "other_payload",
+        [VOICE_UPLINK_EMPTY] = "empty",
+        [VOICE_UPLINK_UNKNOWN_PAYLOAD] = "unknown_payload",
+        [VOICE_UPLINK_OTHER_MID] = "other_mid",
         [VOICE_UPLINK_RETIRED_SSRC] = "retired_ssrc",
         [VOICE_UPLINK_JUMP] = "jump",
         [VOICE_UPLINK_DUPLICATE] = "duplicate",
         [VOICE_UPLINK_LATE] = "late",
+        [VOICE_UPLINK_MALFORMED] = "malformed",
+        [VOICE_UPLINK_TOO_LARGE] = "too_large",
+        [VOICE_UPLINK_RED_TRUNCATED] = "red_truncated",
+        [VOICE_UPLINK_RED_LENGTH] = "red_length",
+        [VOICE_UPLINK_RED_BLOCKS] = "red_blocks",
+        [VOICE_UPLINK_RED_NESTED] = "red_nested",
         [VOICE_UPLINK_REFUSED] = "refused",
+        [VOICE_UPLINK_NO_MEMORY] = "no_memory",
     };
     return name[result];
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static void read_offer(struct voice_uplink *u, const struct sdp_offer *offer)
+{
+    u->codec = offer->audio_codec;
+    u->payload_type = offer->audio_payload_type;
+    u->red_payload_type = offer->has_red ? offer->red_payload_type : NO_PAYLOAD_TYPE;
+    u->telephone_event_payload_type =
+        offer->has_telephone_event ? offer->telephone_event_payload_type : NO_PAYLOAD_TYPE;
+    u->extmap_audio_level = offer->extmap_audio_level;
+    u->extmap_mid = offer->extmap_mid;
+    for (size_t i = 0; i < offer->section_count; i++) {
+        const struct sdp_section *section = &offer->section[i];
+        if (section->is_accepted && section->media == SDP_MEDIA_AUDIO) {
+            memcpy(u->mid, section->mid, sizeof(u->mid));
+        }
+    }
 }
 
 struct voice_uplink *voice_uplink_create(const struct voice_uplink_config *config)
@@ -44,10 +102,14 @@ struct voice_uplink *voice_uplink_create(const struct voice_uplink_config *confi
     if (u == NULL) {
         return NULL;
     }
-    u->config = *config;
-    u->receiver = rtp_receiver_create();
-    u->reorder = reorder_buffer_create();
-    if (u->receiver == NULL || u->reorder == NULL) {
+    u->session_id = config->session_id;
+    u->start_us = config->start_us;
+    u->outbox = config->outbox;
+    u->replay_us = TIME_NEVER;
+    u->level_dbov = LEVEL_DBOV_MIN;
+    read_offer(u, config->offer);
+    u->receiver = rtp_receiver_create(voice_codec_clock_hz(u->codec));
+    if (u->receiver == NULL) {
         voice_uplink_destroy(u);
         return NULL;
     }
@@ -61,112 +123,178 @@ void voice_uplink_destroy(struct voice_uplink *u)
     }
     rtp_receiver_destroy(u->receiver);
     reorder_buffer_destroy(u->reorder);
-    voice_decoder_destroy(u->decoder);
+    voice_history_destroy(u->history);
+    audio_in_destroy(u->backend);
     free(u);
+}
+
+/* Who never speaks needs no memory for it. */
+static bool make_room(struct voice_uplink *u)
+{
+    if (u->reorder == NULL) {
+        u->reorder = reorder_buffer_create();
+    }
+    if (u->history == NULL) {
+        u->history = voice_history_create();
+    }
+    return u->reorder != NULL && u->history != NULL;
+}
+
+/* --- to the backend --------------------------------------------------------------------------- */
+
+static void send_slot(struct voice_uplink *u, const struct voice_history_slot *slot,
+                      uint64_t now_us)
+{
+    switch (audio_in_put(u->backend, slot, slot->number < u->live_number, now_us)) {
+    case AUDIO_IN_SOUND:
+        u->stats.frames++;
+        u->stats.concealed += slot->kind == REORDER_SLOT_CONCEAL;
+        break;
+    case AUDIO_IN_UNDECODED:
+        u->stats.undecoded++;
+        break;
+    case AUDIO_IN_SILENCE:
+    case AUDIO_IN_GAP:
+        break;
+    }
+}
+
+static void send_slots(struct voice_uplink *u, uint64_t now_us)
+{
+    if (u->backend == NULL || u->history == NULL) {
+        return;
+    }
+    struct voice_history_slot slot;
+    size_t replayed = 0;
+    while (replayed < REPLAY_SLOTS && voice_history_read(u->history, &slot)) {
+        replayed += slot.number < u->live_number;
+        send_slot(u, &slot, now_us);
+    }
+    u->replay_us = replayed < REPLAY_SLOTS ? TIME_NEVER : now_us + REPLAY_INTERVAL_US;
 }
 
 bool voice_uplink_attach(struct voice_uplink *u, struct backend_format in, uint64_t from_us,
                          uint64_t now_us)
 {
-    (void)from_us; /* nothing is held */
-    (void)now_us;
-    assert(u->decoder == NULL);
-    if (in.codec != BACKEND_CODEC_PCM16 || (in.rate_khz != 16 && in.rate_khz != 24)) {
+    voice_uplink_detach(u);
+    u->backend = audio_in_create(&(struct audio_in_config){
+        .session_id = u->session_id, .codec = u->codec, .format = in, .outbox = u->outbox});
+    if (u->backend == NULL) {
         return false;
     }
-    u->format = in;
-    u->decoder = voice_decoder_create(u->config.codec, in.rate_khz * 1000u);
-    return u->decoder != NULL;
+    if (u->history != NULL) {
+        u->live_number = voice_history_next_number(u->history);
+        voice_history_seek(u->history, from_us);
+        send_slots(u, now_us);
+    }
+    return true;
 }
 
 void voice_uplink_detach(struct voice_uplink *u)
 {
-    voice_decoder_destroy(u->decoder);
-    u->decoder = NULL;
+    audio_in_destroy(u->backend);
+    u->backend = NULL;
+    u->replay_us = TIME_NEVER;
 }
 
 uint64_t voice_uplink_history_from_us(const struct voice_uplink *u)
 {
-    return u->sent_until_us;
+    uint64_t begin_us = 0;
+    return u->history != NULL && voice_history_begin_us(u->history, &begin_us) ? begin_us : 0;
 }
 
-static void put_little_endian(uint8_t *out, const int16_t *pcm, size_t samples)
+/* --- slots ------------------------------------------------------------------------------------ */
+
+static uint64_t session_us(const struct voice_uplink *u, uint64_t timestamp)
 {
-    for (size_t i = 0; i < samples; i++) {
-        const uint16_t sample = (uint16_t)pcm[i];
-        out[2 * i] = (uint8_t)sample;
-        out[2 * i + 1] = (uint8_t)(sample >> 8);
-    }
+    return time_since(u->start_us, rtp_receiver_capture_us(u->receiver, timestamp));
 }
 
-/* samples 0: a frame that only tells the time. */
-static void emit(struct voice_uplink *u, const struct reorder_slot *slot, uint16_t flags,
-                 size_t samples)
+static void keep(struct voice_uplink *u, const struct reorder_slot *slot)
 {
-    const uint64_t captured_us = rtp_receiver_capture_us(u->receiver, slot->timestamp);
-    put_little_endian(u->payload, u->pcm, samples);
-    const struct backend_frame frame = {
-        .type = BACKEND_AUDIO_IN,
-        .flags = (uint16_t)(flags | (u->has_hole ? BACKEND_AUDIO_DISCONTINUITY : 0)),
-        .session = u->config.session_id,
-        .time_us = time_since(u->config.start_us, captured_us),
-        .utterance = (uint32_t)slot->timestamp,
-        .codec = u->format.codec,
-        .rate_khz = u->format.rate_khz,
-        .channels = 1,
-        .duration_2500us = (uint8_t)(slot->duration / TIMESTAMP_PER_2500US),
-        .payload = bytes_view_of(u->payload, 2 * samples),
+    const uint64_t lateness_us =
+        rtp_receiver_lateness_us(u->receiver, slot->timestamp, slot->arrived_us);
+    const struct voice_history_slot kept = {
+        .kind = slot->kind,
+        .is_discontinuity = slot->is_discontinuity,
+        .is_new_stream = u->is_new_stream,
+        .is_late = slot->kind != REORDER_SLOT_SILENCE && lateness_us > LATE_BURST_US,
+        .time_us = session_us(u, slot->timestamp),
+        .end_us = session_us(u, slot->timestamp + slot->duration),
+        .rtp_timestamp = rtp_receiver_wire_timestamp(u->receiver, slot->timestamp),
+        .duration = slot->duration,
+        .payload = slot->payload,
     };
-    outbox_add_frame(u->config.outbox, u->config.session_id, &frame);
-    u->sent_until_us = frame.time_us + rtp_clock_to_us(slot->duration);
-    u->stats.frames += samples > 0;
-    u->has_hole = false;
+    voice_history_add(u->history, &kept);
+    u->is_new_stream = false;
 }
 
-static void note_undecoded(struct voice_uplink *u)
+/* When the next silence of a sender that said it is silent may be told; else TIME_NEVER. */
+static uint64_t silence_due_us(const struct voice_uplink *u)
 {
-    u->stats.undecoded++;
-    u->has_hole = true;
+    uint64_t end = 0;
+    return reorder_buffer_is_silent(u->reorder, &end)
+               ? rtp_receiver_capture_us(u->receiver, end) + SILENCE_LAG_US
+               : TIME_NEVER;
 }
 
-static void deliver_slot(struct voice_uplink *u, const struct reorder_slot *slot, uint64_t now_us)
-{
-    size_t samples = 0;
-    enum voice_decoder_result result = VOICE_DECODER_OK;
-    u->has_hole = u->has_hole || slot->is_discontinuity;
-    switch (slot->kind) {
-    case REORDER_SLOT_SILENCE:
-        emit(u, slot, BACKEND_AUDIO_SILENCE, 0);
-        return;
-    case REORDER_SLOT_CONCEAL:
-        result = voice_decoder_conceal(u->decoder, slot->duration, u->pcm, &samples, now_us);
-        if (result == VOICE_DECODER_OK) {
-            u->stats.concealed++;
-            emit(u, slot, BACKEND_AUDIO_CONCEALED, samples);
-        } else {
-            note_undecoded(u);
-        }
-        return;
-    case REORDER_SLOT_PACKET:
-        if (slot->duration == 0) {
-            return; /* no audio in it: neither loss nor sound */
-        }
-        result = voice_decoder_decode(u->decoder, slot->payload, u->pcm, &samples, now_us);
-        if (result == VOICE_DECODER_OK) {
-            emit(u, slot, 0, samples);
-        } else {
-            note_undecoded(u);
-        }
-        return;
-    }
-}
-
-static void deliver(struct voice_uplink *u, uint64_t now_us)
+/* One by one to the backend: a burst may be more than the history holds. */
+static void take_slots(struct voice_uplink *u, uint64_t now_us)
 {
     struct reorder_slot slot;
     while (reorder_buffer_poll(u->reorder, &slot, now_us)) {
-        deliver_slot(u, &slot, now_us);
+        keep(u, &slot);
+        send_slots(u, now_us);
     }
+    while (now_us >= silence_due_us(u)) {
+        reorder_buffer_take_silence(u->reorder, &slot);
+        keep(u, &slot);
+        send_slots(u, now_us);
+    }
+}
+
+/* --- from the client -------------------------------------------------------------------------- */
+
+static bool is_of_other_section(const struct voice_uplink *u, const struct rtp_packet *packet)
+{
+    struct bytes_view mid;
+    return u->extmap_mid != 0 && rtp_packet_find_extension(packet, u->extmap_mid, &mid) &&
+           !bytes_equal(mid, bytes_view_of_text(u->mid));
+}
+
+/* A payload type that was not agreed on may not take over the call. */
+static bool is_unknown(const struct voice_uplink *u, const struct rtp_packet *packet)
+{
+    uint32_t ssrc = 0;
+    const bool is_followed = rtp_receiver_ssrc(u->receiver, &ssrc) && ssrc == packet->ssrc;
+    return !is_followed && packet->payload_type != u->payload_type &&
+           packet->payload_type != u->red_payload_type &&
+           packet->payload_type != u->telephone_event_payload_type &&
+           packet->payload_type != COMFORT_NOISE_PAYLOAD_TYPE;
+}
+
+static void note_level(struct voice_uplink *u, const struct rtp_packet *packet)
+{
+    struct bytes_view level;
+    if (u->extmap_audio_level != 0 &&
+        rtp_packet_find_extension(packet, u->extmap_audio_level, &level) && level.len > 0) {
+        u->level_dbov = -(level.data[0] & LEVEL_MASK);
+    }
+}
+
+static struct reorder_packet numbered(const struct voice_uplink *u, uint64_t sequence,
+                                      uint64_t timestamp, struct bytes_view payload)
+{
+    const bool is_opus = u->codec == VOICE_CODEC_OPUS;
+    return (struct reorder_packet){
+        .sequence = sequence,
+        .timestamp = timestamp,
+        .duration = voice_packet_duration(u->codec, payload) *
+                    (RTP_CLOCK_HZ / voice_codec_clock_hz(u->codec)),
+        .is_dtx = is_opus && payload.len <= DTX_BYTES_MAX,
+        .has_fec = is_opus && voice_packet_has_fec(payload),
+        .payload = payload,
+    };
 }
 
 static enum voice_uplink_result result_of(enum reorder_result result)
@@ -178,14 +306,87 @@ static enum voice_uplink_result result_of(enum reorder_result result)
         return VOICE_UPLINK_DUPLICATE;
     case REORDER_LATE:
         return VOICE_UPLINK_LATE;
+    case REORDER_TOO_LARGE:
+        return VOICE_UPLINK_TOO_LARGE;
     default:
         return VOICE_UPLINK_REFUSED;
     }
 }
 
+/* A payload that can not be used is not inserted: its place is repaired like that of a lost one. */
+static enum voice_uplink_result insert(struct voice_uplink *u, const struct rtp_arrival *arrival,
+                                       uint8_t payload_type, struct bytes_view payload,
+                                       uint64_t now_us)
+{
+    if (payload_type != u->payload_type || payload.len == 0) {
+        const struct reorder_packet no_audio = {.sequence = arrival->sequence,
+                                                .timestamp = arrival->timestamp};
+        const enum reorder_result result = reorder_buffer_insert(u->reorder, &no_audio, now_us);
+        if (result != REORDER_STORED) {
+            return result_of(result);
+        }
+        return payload_type == u->payload_type ? VOICE_UPLINK_EMPTY : VOICE_UPLINK_OTHER_PAYLOAD;
+    }
+    if (payload.len > VOICE_PACKET_BYTES_MAX) {
+        return VOICE_UPLINK_TOO_LARGE;
+    }
+    const struct reorder_packet p = numbered(u, arrival->sequence, arrival->timestamp, payload);
+    if (p.duration == 0) {
+        return VOICE_UPLINK_MALFORMED;
+    }
+    return result_of(reorder_buffer_insert(u->reorder, &p, now_us));
+}
+
+/* RFC 2198 s.3: the newest redundant block is of the packet before, and so on. */
+static void insert_copies(struct voice_uplink *u, const struct rtp_arrival *arrival,
+                          const struct red_packet *red, uint64_t now_us)
+{
+    const uint64_t units = RTP_CLOCK_HZ / voice_codec_clock_hz(u->codec);
+    for (size_t age = 1; age < red->block_count; age++) {
+        const struct red_block *block = &red->block[red->block_count - 1 - age];
+        const struct reorder_packet p =
+            numbered(u, arrival->sequence - age,
+                     arrival->timestamp - block->timestamp_offset * units, block->data);
+        if (block->payload_type == u->payload_type && p.duration > 0) {
+            (void)reorder_buffer_insert_copy(u->reorder, &p, now_us); /* counted there */
+        }
+    }
+}
+
+static enum voice_uplink_result insert_red(struct voice_uplink *u,
+                                           const struct rtp_arrival *arrival,
+                                           struct bytes_view payload, uint64_t now_us)
+{
+    static const enum voice_uplink_result refusal[] = {
+        [RED_TRUNCATED] = VOICE_UPLINK_RED_TRUNCATED,
+        [RED_LENGTH] = VOICE_UPLINK_RED_LENGTH,
+        [RED_BLOCKS] = VOICE_UPLINK_RED_BLOCKS,
+        [RED_NESTED] = VOICE_UPLINK_RED_NESTED,
+    };
+    struct red_packet red;
+    const enum red_result parsed = red_parse(payload, u->red_payload_type, &red);
+    if (parsed != RED_OK) {
+        return refusal[parsed];
+    }
+    const struct red_block *primary = &red.block[red.block_count - 1];
+    const enum voice_uplink_result result =
+        insert(u, arrival, primary->payload_type, primary->data, now_us);
+    insert_copies(u, arrival, &red, now_us);
+    return result;
+}
+
 static enum voice_uplink_result input(struct voice_uplink *u, const struct rtp_packet *packet,
                                       uint64_t now_us)
 {
+    if (is_of_other_section(u, packet)) {
+        return VOICE_UPLINK_OTHER_MID;
+    }
+    if (is_unknown(u, packet)) {
+        return VOICE_UPLINK_UNKNOWN_PAYLOAD;
+    }
+    if (!make_room(u)) {
+        return VOICE_UPLINK_NO_MEMORY;
+    }
     struct rtp_arrival arrival;
     switch (rtp_receiver_input(u->receiver, packet, &arrival, now_us)) {
     case RTP_RECEIVER_JUMP:
@@ -196,24 +397,13 @@ static enum voice_uplink_result input(struct voice_uplink *u, const struct rtp_p
         break;
     default: /* a new numbering: nothing of the old one is worth waiting for */
         reorder_buffer_restart(u->reorder);
-        if (u->decoder != NULL) {
-            voice_decoder_reset(u->decoder);
-        }
+        u->is_new_stream = true;
         break;
     }
-    if (u->decoder == NULL) {
-        return VOICE_UPLINK_NOT_ACCEPTED;
-    }
-    const bool is_voice = packet->payload_type == u->config.payload_type;
-    const struct reorder_packet numbered = {
-        .sequence = arrival.sequence,
-        .timestamp = arrival.timestamp,
-        .duration = is_voice ? voice_packet_duration(u->config.codec, packet->payload) : 0,
-        .payload = is_voice ? packet->payload : (struct bytes_view){0},
-    };
-    const enum reorder_result result = reorder_buffer_insert(u->reorder, &numbered, now_us);
-    deliver(u, now_us);
-    return is_voice ? result_of(result) : VOICE_UPLINK_OTHER_PAYLOAD;
+    note_level(u, packet);
+    return packet->payload_type == u->red_payload_type
+               ? insert_red(u, &arrival, packet->payload, now_us)
+               : insert(u, &arrival, packet->payload_type, packet->payload, now_us);
 }
 
 enum voice_uplink_result voice_uplink_input(struct voice_uplink *u, const struct rtp_packet *packet,
@@ -221,20 +411,33 @@ enum voice_uplink_result voice_uplink_input(struct voice_uplink *u, const struct
 {
     const enum voice_uplink_result result = input(u, packet, now_us);
     u->stats.packets[result]++;
+    if (u->reorder != NULL && u->history != NULL) {
+        take_slots(u, now_us);
+    }
     return result;
 }
+
+/* --- time ------------------------------------------------------------------------------------- */
 
 void voice_uplink_tick(struct voice_uplink *u, uint64_t now_us)
 {
     if (now_us >= voice_uplink_next_timeout(u)) {
-        deliver(u, now_us);
+        take_slots(u, now_us);
+        send_slots(u, now_us);
     }
 }
 
 uint64_t voice_uplink_next_timeout(const struct voice_uplink *u)
 {
-    return u->decoder == NULL ? TIME_NEVER : reorder_buffer_next_timeout(u->reorder);
+    if (u->reorder == NULL || u->history == NULL) {
+        return TIME_NEVER;
+    }
+    const uint64_t slot_us =
+        time_earlier(reorder_buffer_next_timeout(u->reorder), silence_due_us(u));
+    return time_earlier(slot_us, u->replay_us);
 }
+
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 struct rtp_receiver *voice_uplink_receiver(struct voice_uplink *u)
 {
@@ -244,4 +447,24 @@ struct rtp_receiver *voice_uplink_receiver(struct voice_uplink *u)
 const struct voice_uplink_stats *voice_uplink_stats(const struct voice_uplink *u)
 {
     return &u->stats;
+}
+
+struct voice_uplink_quality voice_uplink_quality(const struct voice_uplink *u)
+{
+    const struct rtp_receiver_stats network = rtp_receiver_stats(u->receiver);
+    struct voice_uplink_quality quality = {
+        .expected = network.expected,
+        .received = network.received,
+        .jitter_us = network.jitter_us,
+        .drift_ppm = network.drift_ppm,
+        .level_dbov = u->level_dbov,
+    };
+    if (u->reorder != NULL) {
+        const struct reorder_stats *slots = reorder_buffer_stats(u->reorder);
+        quality.late = slots->late;
+        quality.concealed_us = rtp_clock_to_us(slots->concealed);
+        quality.fec_us = rtp_clock_to_us(slots->from_fec);
+        quality.red_us = rtp_clock_to_us(slots->copied);
+    }
+    return quality;
 }

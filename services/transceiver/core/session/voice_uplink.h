@@ -4,12 +4,15 @@
  * Takes:   RTP packets that SRTP let through, and time.
  * Gives:   AUDIO_IN frames in the outbox, in order, the moment each can be given; where audio is
  *          missing a frame says so (concealed, silence, discontinuity). Never a playout delay.
- * Owns:    numbering, reorder buffer, decoder; no heap after attach.
+ * Owns:    numbering, reorder buffer, the last 2 s still coded, decoder. The heap is used at
+ *          create, for the first packet, and at attach; never else.
  * Units:   time_us of a frame is the session clock: microseconds since the session began.
- * Until:   voice_uplink_attach the rate is not known: packets are counted and dropped.
+ * Until:   voice_uplink_attach the voice runs into the history; so it does while the backend is
+ *          away. What it missed is sent then, flagged late, some 200 ms each millisecond so that
+ *          other calls keep their time.
  * Fails:   a packet that is not decoded leaves a hole: the next frame says discontinuity.
  * Source:  docs/architecture.md, "Follow one packet".
- * Not here: SRTP (session.c), reports to the peer (voice_rtcp.h).
+ * Not here: SRTP (session.c), reports to the peer (voice_rtcp.h), samples (audio_in.h).
  */
 #ifndef EARSHOT_VOICE_UPLINK_H
 #define EARSHOT_VOICE_UPLINK_H
@@ -17,29 +20,37 @@
 #include "common/backend_link/backend_payload.h"
 #include "services/transceiver/core/outbox.h"
 #include "services/transceiver/core/rtp/rtp_receiver.h"
-#include "services/transceiver/core/voice_codec.h"
+#include "services/transceiver/core/sdp/sdp_offer.h"
 
 struct voice_uplink_config {
     uint32_t session_id;
-    enum voice_codec codec;
-    uint8_t payload_type;
-    uint64_t start_us;     /* when the session clock was 0 */
-    struct outbox *outbox; /* borrowed */
+    const struct sdp_offer *offer; /* read by create only */
+    uint64_t start_us;             /* when the session clock was 0 */
+    struct outbox *outbox;         /* borrowed */
 };
 
 enum voice_uplink_result {
     VOICE_UPLINK_TAKEN,
-    VOICE_UPLINK_NOT_ACCEPTED,  /* dropped: the backend has not accepted the session yet */
-    VOICE_UPLINK_OTHER_PAYLOAD, /* fills its place in the order, carries no audio */
+    VOICE_UPLINK_OTHER_PAYLOAD,   /* fills its place in the order, carries no audio */
+    VOICE_UPLINK_EMPTY,           /* likewise: no payload at all */
+    VOICE_UPLINK_UNKNOWN_PAYLOAD, /* of a new SSRC, and not a payload type of the answer */
+    VOICE_UPLINK_OTHER_MID,       /* of another section of the offer */
     VOICE_UPLINK_RETIRED_SSRC,
     VOICE_UPLINK_JUMP,
     VOICE_UPLINK_DUPLICATE,
     VOICE_UPLINK_LATE,
-    VOICE_UPLINK_REFUSED, /* too large, or the reorder buffer is full */
+    VOICE_UPLINK_MALFORMED,     /* not of its codec: repaired as if it had been lost */
+    VOICE_UPLINK_TOO_LARGE,     /* likewise */
+    VOICE_UPLINK_RED_TRUNCATED, /* likewise, as are the next three */
+    VOICE_UPLINK_RED_LENGTH,
+    VOICE_UPLINK_RED_BLOCKS,
+    VOICE_UPLINK_RED_NESTED,
+    VOICE_UPLINK_REFUSED,   /* the reorder buffer is full */
+    VOICE_UPLINK_NO_MEMORY, /* for the first packet */
     VOICE_UPLINK_RESULT_COUNT
 };
 
-/* "not_accepted": the label of the counter. */
+/* "other_mid": the label of the counter. */
 const char *voice_uplink_result_name(enum voice_uplink_result result);
 
 struct voice_uplink_stats {
@@ -49,18 +60,32 @@ struct voice_uplink_stats {
     uint64_t undecoded; /* taken packets, and gaps, that gave no samples: malformed, over budget */
 };
 
+/* How the network is, and what was done about it. Counts and times are of the whole call. */
+struct voice_uplink_quality {
+    uint64_t expected; /* packets that were sent to us */
+    uint64_t received;
+    uint64_t late; /* came after they were given up */
+    uint64_t concealed_us;
+    uint64_t fec_us;
+    uint64_t red_us;
+    uint64_t jitter_us;
+    int32_t drift_ppm;  /* how much faster than ours the client's clock runs */
+    int32_t level_dbov; /* -127..0, the client's own word (RFC 6464); -127 before any */
+};
+
 struct voice_uplink;
 
 struct voice_uplink *voice_uplink_create(const struct voice_uplink_config *config);
 void voice_uplink_destroy(struct voice_uplink *u);
 
 /* A backend listens from here on, and from the session time from_us on: what is held since then is
- * sent first. False: a format that is not PCM16 at 16 or 24 kHz, or no memory. */
+ * sent first. Attached before is detached. False: a format that can not be made of the client's
+ * codec (audio_in.h), or no memory. */
 MUST_USE bool voice_uplink_attach(struct voice_uplink *u, struct backend_format in,
                                   uint64_t from_us, uint64_t now_us);
 /* The backend is away: nothing is sent until the next attach. */
 void voice_uplink_detach(struct voice_uplink *u);
-/* The session time of the oldest audio that an attach can still send. */
+/* The session time of the oldest audio that an attach can still send; 0 when there is none. */
 uint64_t voice_uplink_history_from_us(const struct voice_uplink *u);
 
 enum voice_uplink_result voice_uplink_input(struct voice_uplink *u, const struct rtp_packet *packet,
@@ -71,5 +96,6 @@ uint64_t voice_uplink_next_timeout(const struct voice_uplink *u);
 /* Borrowed: the numbers that reports are made of. */
 struct rtp_receiver *voice_uplink_receiver(struct voice_uplink *u);
 const struct voice_uplink_stats *voice_uplink_stats(const struct voice_uplink *u);
+struct voice_uplink_quality voice_uplink_quality(const struct voice_uplink *u);
 
 #endif
