@@ -3,17 +3,24 @@
 
 #include "common/runtime/clock.h"
 #include "services/signaling/http_field.h"
+#include "services/signaling/http_gate.h"
 
 #include <libwebsockets.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 /* Written at once: a slow reader holds no more than this of ours beside his connection. */
 #define WRITE_BYTES_MAX 16384
-/* After an answer to a client that still sends: closing at once would reset the connection, and
- * the answer could be lost with it. */
-#define LINGER_US US_PER_S
 /* Turns of the loop, without sleep, that a client may cost who sends ahead of his answer. */
 #define EARLY_PIECES_MAX 8
+
+void http_connection_throttle(struct http_connection *c, bool is_throttled)
+{
+    if (c->is_throttled != is_throttled) {
+        c->is_throttled = is_throttled;
+        (void)lws_rx_flow_control(c->wsi, is_throttled ? 0 : 1);
+    }
+}
 
 /* --- the header ------------------------------------------------------------------------------- */
 
@@ -108,7 +115,6 @@ static enum framing read_framing(struct http_connection *c)
     uint64_t length = 0;
     const bool has_coding = lws_hdr_total_length(c->wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0;
     const bool has_length = lws_hdr_total_length(c->wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH) > 0;
-    const bool has_two = lws_hdr_fragment_length(c->wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH, 1) > 0;
     c->request.has_length = has_length;
     if (!has_good_host(c)) {
         return FRAMING_BAD_HOST;
@@ -121,7 +127,7 @@ static enum framing read_framing(struct http_connection *c)
     }
     const struct bytes_view field =
         copy_field(c->wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH, text, sizeof(text));
-    if (has_two || !http_field_content_length(field, &length)) {
+    if (!http_field_content_length(field, &length)) {
         return FRAMING_BAD;
     }
     if (length > c->config->body_bytes_max) {
@@ -130,14 +136,6 @@ static enum framing read_framing(struct http_connection *c)
     c->body_expected = (size_t)length;
     c->body = length > 0 ? malloc((size_t)length) : NULL;
     return length > 0 && c->body == NULL ? FRAMING_NO_MEMORY : FRAMING_GOOD;
-}
-
-static void throttle(struct http_connection *c, bool is_throttled)
-{
-    if (c->is_throttled != is_throttled) {
-        c->is_throttled = is_throttled;
-        (void)lws_rx_flow_control(c->wsi, is_throttled ? 0 : 1);
-    }
 }
 
 static void refuse(struct http_connection *c, enum framing framing)
@@ -170,12 +168,12 @@ static void refuse(struct http_connection *c, enum framing framing)
 
 void http_connection_open(struct http_connection *c, struct lws *wsi, const struct net_addr *peer)
 {
-    c->state = HTTP_CONNECTION_READING;
     c->wsi = wsi;
     c->peer = *peer;
     c->request_count = 0;
     c->is_last = false;
     c->is_throttled = false;
+    http_gate_await(c);
     lws_set_timer_usecs(wsi, (lws_usec_t)c->config->header_timeout_us);
 }
 
@@ -197,6 +195,9 @@ static bool has_endless_body(const struct http_request *request)
 
 int http_connection_on_header(struct http_connection *c, uint64_t now_us)
 {
+    if (c->state != HTTP_CONNECTION_READING) {
+        return -1; /* sent ahead, and read while the answer before it waits for the kernel */
+    }
     c->request = (struct http_request){0};
     c->body_len = 0;
     c->body_expected = 0;
@@ -220,7 +221,7 @@ int http_connection_on_header(struct http_connection *c, uint64_t now_us)
     }
     if (!c->may_send_more) {
         /* Outside of a body libwebsockets spins over what it does not read. */
-        throttle(c, true);
+        http_connection_throttle(c, true);
     }
     become_ready(c, now_us);
     return 0;
@@ -274,7 +275,7 @@ void http_connection_answer(struct http_connection *c, const struct http_respons
     c->sent = 0;
     c->early_pieces = 0;
     c->state = HTTP_CONNECTION_ANSWERING;
-    throttle(c, false); /* libwebsockets writes nothing while it reads nothing */
+    http_connection_throttle(c, false); /* libwebsockets writes nothing while it reads nothing */
     lws_callback_on_writable(c->wsi);
 }
 
@@ -332,17 +333,22 @@ static int finish(struct http_connection *c)
     drop_body(c);
     if (c->may_send_more) {
         c->state = HTTP_CONNECTION_LINGERING;
-        throttle(c, c->is_unframed);
-        lws_set_timer_usecs(c->wsi, LINGER_US);
+        (void)shutdown(lws_get_socket_fd(c->wsi), SHUT_WR);
+        http_connection_throttle(c, c->is_unframed);
+        lws_set_timer_usecs(c->wsi, HTTP_LINGER_US);
         return 0;
     }
     if (c->is_last || has_early_input(c->wsi)) {
         return -1;
     }
-    c->state = HTTP_CONNECTION_READING;
     /* Not LWS_SET_TIMER_USEC_CANCEL: libwebsockets 4.1 takes that for a time that has passed. */
     lws_set_timer_usecs(c->wsi, (lws_usec_t)c->config->idle_timeout_us);
-    return lws_http_transaction_completed(c->wsi) != 0 ? -1 : 0;
+    if (lws_http_transaction_completed(c->wsi) != 0) {
+        return -1;
+    }
+    http_gate_await(c);
+    http_gate_look(c); /* perhaps it came while the answer was written */
+    return 0;
 }
 
 int http_connection_on_writeable(struct http_connection *c)
@@ -369,7 +375,8 @@ int http_connection_on_writeable(struct http_connection *c)
 
 int http_connection_on_timer(struct http_connection *c)
 {
-    const bool is_idle = c->state == HTTP_CONNECTION_READING && c->request_count > 0;
+    const bool is_idle =
+        c->state == HTTP_CONNECTION_SCREENING && !c->has_begun && c->request_count > 0;
     if (!is_idle && c->state != HTTP_CONNECTION_LINGERING) {
         metric_add(&c->counts->timed_out_total, 1);
     }

@@ -1,24 +1,27 @@
 /*
  * http_connection.h - one client of http_server, from its first byte to its last
  *
- * Private to http_server.c: the two of them are the only files that see libwebsockets.
- * Each function below is one callback of libwebsockets; what it returns is given back there.
+ * Private to http_server.c and http_gate.c: the three of them alone see libwebsockets.
+ * Each function below that returns an int is one callback of libwebsockets, and gives it that.
  *
- *      READING -> BODY -> READY -> TAKEN -> ANSWERING -> READING ... or LINGERING
+ *      SCREENING -> READING -> BODY -> READY -> TAKEN -> ANSWERING -> SCREENING ... or LINGERING
  *
- * A request that is refused here goes straight to ANSWERING. Whenever the client leaves, the
- * connection is GONE until the end of its exchange was taken, then FREE.
+ * A head that libwebsockets must not see goes from SCREENING to LINGERING, a request that is
+ * refused later straight to ANSWERING. Whenever the client leaves, the connection is GONE until the
+ * end of its exchange was taken, then FREE.
  */
 #ifndef EARSHOT_HTTP_CONNECTION_H
 #define EARSHOT_HTTP_CONNECTION_H
 
+#include "common/base/time_us.h"
 #include "services/signaling/http_server.h"
 
 struct lws;
 
 enum http_connection_state {
     HTTP_CONNECTION_FREE,
-    HTTP_CONNECTION_READING,   /* a header, or nothing yet */
+    HTTP_CONNECTION_SCREENING, /* nothing, or a part of a head, which stays with the kernel */
+    HTTP_CONNECTION_READING,   /* a head that passed */
     HTTP_CONNECTION_BODY,      /* the rest of a request */
     HTTP_CONNECTION_READY,     /* a whole request waits to be taken */
     HTTP_CONNECTION_TAKEN,     /* somebody works on the answer */
@@ -29,6 +32,9 @@ enum http_connection_state {
 
 #define HTTP_PATH_CHARS_MAX 255
 #define HTTP_TYPE_CHARS_MAX 127
+/* After an answer to a client that still sends: closing at once would reset the connection, and
+ * the answer could be lost with it. */
+#define HTTP_LINGER_US US_PER_S
 
 struct http_connection {
     enum http_connection_state state;
@@ -37,6 +43,7 @@ struct http_connection {
     struct http_server_counts *counts;
     struct net_addr peer;
     unsigned request_count;
+    bool has_begun;     /* SCREENING: the first byte of a head is there */
     bool is_last;       /* close after this answer */
     bool may_send_more; /* of a body that nobody will read */
     bool is_unframed;   /* and nobody can tell where it ends */
@@ -78,6 +85,8 @@ int http_connection_on_timer(struct http_connection *c);
 /* libwebsockets is done with it, for whatever reason. */
 void http_connection_on_gone(struct http_connection *c);
 
+/* While throttled nothing is read (and nothing written: libwebsockets does neither). */
+void http_connection_throttle(struct http_connection *c, bool is_throttled);
 /* Begins to write. */
 void http_connection_answer(struct http_connection *c, const struct http_response *r);
 /* Its last event was taken: a GONE connection becomes FREE. */

@@ -70,11 +70,15 @@ static const char *reason_phrase(unsigned status)
         {411, "Length Required"},
         {412, "Precondition Failed"},
         {413, "Content Too Large"},
+        {414, "URI Too Long"},
         {415, "Unsupported Media Type"},
         {422, "Unprocessable Content"},
         {428, "Precondition Required"},
+        {431, "Request Header Fields Too Large"},
         {500, "Internal Server Error"},
+        {501, "Not Implemented"},
         {503, "Service Unavailable"},
+        {505, "HTTP Version Not Supported"},
     };
     for (size_t i = 0; i < COUNT_OF(row); i++) {
         if (row[i].status == status) {

@@ -2,7 +2,8 @@
 #include "services/signaling/http_server.h"
 
 #include "common/runtime/clock.h"
-#include "services/signaling/http_connection.h"
+#include "services/signaling/http_gate.h"
+#include "services/signaling/http_screen.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -12,7 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define HEADER_BYTES_MAX 16384
+/* What libwebsockets keeps of a head that passed: it adds 8 bytes to a field it does not know. */
+#define HEADER_BYTES_MAX (HTTP_SCREEN_BYTES_MAX + 16 * HTTP_SCREEN_FIELDS_MAX)
 /* Connections taken from the kernel in one turn of the loop. */
 #define ACCEPTS_MAX 64
 /* Without descriptors the listening socket stays readable: look away for a while. */
@@ -20,6 +22,7 @@
 /* Descriptors beside connections and watches: logs, admin port, NNG's own. */
 #define DESCRIPTOR_RESERVE 128
 #define LISTENER           SIZE_MAX
+#define GATE               (SIZE_MAX - 1)
 
 struct http_watch {
     struct http_server *server;
@@ -39,6 +42,8 @@ struct http_server {
     int listen_fd;
     uint64_t accept_again_us;
     struct http_watch listener;
+    int gate_fd;
+    struct http_watch gate;
 
     struct http_connection *connection; /* connections_max of them */
     uint64_t exchange_next;
@@ -178,6 +183,9 @@ static void accept_one(struct http_server *s, int fd, const struct sockaddr_stor
         return;
     }
     http_connection_open(c, wsi, &peer);
+    if (!http_gate_add(s->gate_fd, c)) {
+        lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
+    }
     metric_add(&s->counts.accepted_total, 1);
     metric_set(&s->counts.connections, metric_get(&s->counts.connections) + 1);
 }
@@ -257,6 +265,8 @@ static int on_watch(struct lws *wsi, enum lws_callback_reasons reason, void *use
         watch->wsi = NULL;
     } else if (reason == LWS_CALLBACK_RAW_RX_FILE && watch->tag == LISTENER) {
         accept_clients(watch->server);
+    } else if (reason == LWS_CALLBACK_RAW_RX_FILE && watch->tag == GATE) {
+        http_gate_turn(watch->server->gate_fd);
     } else if (reason == LWS_CALLBACK_RAW_RX_FILE) {
         watch->is_readable = true;
     }
@@ -269,9 +279,10 @@ static const struct lws_protocols protocols[] = {
     {.name = NULL},
 };
 
-static unsigned seconds_of(uint64_t us)
+/* Later than our own timer of that time, which counts. */
+static unsigned seconds_after(uint64_t us)
 {
-    return (unsigned)(us / US_PER_S);
+    return (unsigned)(us / US_PER_S) + 1;
 }
 
 static bool open_library(struct http_server *s, struct fault *fault)
@@ -288,9 +299,9 @@ static bool open_library(struct http_server *s, struct fault *fault)
         .max_http_header_data = HEADER_BYTES_MAX,
         /* One for each connection: with fewer, strangers with half a header hold up the rest. */
         .max_http_header_pool2 = s->config.connections_max + 1,
-        .timeout_secs = seconds_of(s->config.request_timeout_us),
-        .timeout_secs_ah_idle = seconds_of(s->config.header_timeout_us),
-        .keepalive_timeout = (int)seconds_of(s->config.idle_timeout_us),
+        .timeout_secs = seconds_after(s->config.request_timeout_us),
+        .timeout_secs_ah_idle = seconds_after(s->config.header_timeout_us),
+        .keepalive_timeout = (int)seconds_after(s->config.idle_timeout_us),
     };
     s->context = lws_create_context(&info);
     s->vhost = s->context != NULL ? lws_create_vhost(s->context, &info) : NULL;
@@ -368,7 +379,9 @@ static bool open_listener(struct http_server *s, struct fault *fault)
         return fault_set(fault, FAULT_SYSTEM, "listen http %s: %s%s", text, strerror(errno),
                          errno == EADDRINUSE ? " (stop what has it or change http.listen)" : "");
     }
-    return watch_open(s, &s->listener, s->listen_fd, LISTENER) ||
+    s->gate_fd = http_gate_create();
+    return (s->gate_fd >= 0 && watch_open(s, &s->gate, s->gate_fd, GATE) &&
+            watch_open(s, &s->listener, s->listen_fd, LISTENER)) ||
            fault_set(fault, FAULT_LIBRARY, "listen http %s: libwebsockets refuses", text);
 }
 
@@ -396,6 +409,7 @@ struct http_server *http_server_create(const struct http_server_config *config, 
     }
     s->config = *config;
     s->listen_fd = -1;
+    s->gate_fd = -1;
     s->exchange_next = 1;
     if (!check_descriptors(config, fault) || !allocate(s, fault) || !open_library(s, fault) ||
         !open_listener(s, fault)) {
@@ -416,6 +430,9 @@ void http_server_destroy(struct http_server *s)
     }
     if (s->listen_fd >= 0) {
         (void)close(s->listen_fd);
+    }
+    if (s->gate_fd >= 0) {
+        (void)close(s->gate_fd);
     }
     for (size_t i = 0; s->connection != NULL && i < s->config.connections_max; i++) {
         free(s->connection[i].body);

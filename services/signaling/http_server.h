@@ -1,7 +1,8 @@
 /*
  * http_server.h - HTTP/1.1 for strangers, and the loop that the whole service waits in
  *
- * The only file that sees libwebsockets. One thread: wait, then take events until there are none.
+ * It hides libwebsockets, with http_connection.c and http_gate.c. One thread: wait, then take
+ * events until there are none.
  * Takes:   connections to one TCP address; descriptors of others (NNG, signals) to wake up for.
  * Gives:   whole requests with their bodies; an exchange is answered once, at once or later, and
  *          ends with exactly one HTTP_EVENT_END.
@@ -10,7 +11,7 @@
  *          header_timeout, a request from its header to the last byte of its answer at most
  *          request_timeout: libwebsockets itself never times out a body that trickles.
  * Fails:   a request that is malformed, has no length or is too large is answered here, with the
- *          error body of the API; a header above 16 KB is hung up by libwebsockets.
+ *          error body of the API and CORS fields.
  * Not here: what a path means (http_route.h), TLS, HTTP/2, WebSocket.
  */
 #ifndef EARSHOT_HTTP_SERVER_H
@@ -70,7 +71,7 @@ struct http_server_counts {
     metric_value refused_address_total; /* connections_per_address_max */
     metric_value timed_out_total;       /* header_timeout or request_timeout */
     metric_value
-        malformed_total; /* refused for its framing: no length or host, two, or too large */
+        malformed_total; /* answered here: its head, its length, its host or its size is wrong */
     metric_value requests_total;
 };
 

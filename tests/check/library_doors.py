@@ -23,6 +23,7 @@ DOORS = [
             "common/runtime/admin_http.c",
             "services/signaling/http_server.c",
             "services/signaling/http_connection.c",
+            "services/signaling/http_gate.c",
         ],
     ),
     (

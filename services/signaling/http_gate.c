@@ -1,0 +1,144 @@
+/* http_gate.c - see http_gate.h */
+#include "services/signaling/http_gate.h"
+
+#include "common/runtime/clock.h"
+#include "services/signaling/http_screen.h"
+
+#include <libwebsockets.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+/* Connections that are looked at in one turn of the loop. */
+#define INPUTS_MAX 64
+/* Of a client that was refused, dropped at once: what is more waits for the end of the linger. */
+#define DROP_BYTES_MAX (1 << 20)
+
+static void hang_up(struct http_connection *c)
+{
+    /* Not at once: libwebsockets may be at work on the connection, further up the stack. */
+    lws_set_timeout(c->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
+}
+
+/* Drops what the client has sent: who writes a long body reads his answer after it. When he closes
+ * too, libwebsockets sees it. */
+static void drop_input(int fd)
+{
+    size_t dropped = 0;
+    ssize_t len = 0;
+    do {
+        len = recv(fd, NULL, DROP_BYTES_MAX, MSG_TRUNC | MSG_DONTWAIT);
+        dropped += len > 0 ? (size_t)len : 0;
+    } while (len > 0 && dropped < DROP_BYTES_MAX);
+}
+
+/* Answers past libwebsockets, which has read nothing of this request. */
+static void refuse_head(struct http_connection *c, enum http_screen_verdict verdict,
+                        struct bytes_view head)
+{
+    const struct http_response r = http_screen_answer(verdict);
+    const struct bytes_view body = http_response_body(&r);
+    const struct http_head_context context = {
+        .origins = &c->config->origins,
+        .origin = http_screen_field(head, "origin"),
+        .asked_request_headers = http_screen_field(head, "access-control-request-headers"),
+        .is_last = true,
+        .unix_s = clock_unix_us() / US_PER_S,
+    };
+    char text[HTTP_HEAD_BYTES_MAX + HTTP_OWN_BODY_BYTES_MAX];
+    size_t len = http_response_head(&r, &context, text);
+    if (body.len > 0 && !http_screen_is_head_request(head)) {
+        memcpy(text + len, body.data, body.len);
+        len += body.len;
+    }
+    const int fd = lws_get_socket_fd(c->wsi);
+    /* Earlier answers are gone, or the client does not read: it fits what the kernel takes. */
+    (void)send(fd, text, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)shutdown(fd, SHUT_WR);
+    metric_add(&c->counts->malformed_total, 1);
+    c->state = HTTP_CONNECTION_LINGERING;
+    lws_set_timeout(c->wsi, NO_PENDING_TIMEOUT, 0);
+    lws_set_timer_usecs(c->wsi, HTTP_LINGER_US);
+    drop_input(fd);
+}
+
+/* The first byte of a head: it gets its time, however long libwebsockets would still wait. */
+static void begin_head(struct http_connection *c)
+{
+    if (!c->has_begun && c->request_count > 0) {
+        lws_set_timeout(c->wsi, NO_PENDING_TIMEOUT, 0);
+        lws_set_timer_usecs(c->wsi, (lws_usec_t)c->config->header_timeout_us);
+    }
+    c->has_begun = true;
+}
+
+/* The head is looked at where it is, in the kernel: libwebsockets reads it once it is whole. */
+void http_gate_look(struct http_connection *c)
+{
+    uint8_t input[HTTP_SCREEN_BYTES_MAX];
+    const int fd = lws_get_socket_fd(c->wsi);
+    const ssize_t len = recv(fd, input, sizeof(input), MSG_PEEK | MSG_DONTWAIT);
+    if (len <= 0) {
+        if (len == 0) {
+            hang_up(c);
+        }
+        return;
+    }
+    begin_head(c);
+    const size_t empty_len = http_screen_empty_lines(bytes_view_of(input, (size_t)len));
+    if (empty_len > 0) {
+        (void)recv(fd, NULL, empty_len, MSG_TRUNC | MSG_DONTWAIT);
+    }
+    const struct bytes_view head = bytes_view_of(input + empty_len, (size_t)len - empty_len);
+    enum http_screen_verdict verdict = http_screen_look(head);
+    if (verdict == HTTP_SCREEN_MORE && (size_t)len == sizeof(input)) {
+        verdict = HTTP_SCREEN_LARGE;
+    }
+    if (verdict == HTTP_SCREEN_PASS) {
+        c->state = HTTP_CONNECTION_READING;
+        http_connection_throttle(c, false);
+    } else if (verdict != HTTP_SCREEN_MORE) {
+        refuse_head(c, verdict, head);
+    }
+}
+
+/* Between two requests, and before the first. */
+void http_gate_await(struct http_connection *c)
+{
+    c->state = HTTP_CONNECTION_SCREENING;
+    c->has_begun = false;
+    http_connection_throttle(c, true);
+}
+
+/* --- whose input has grown -------------------------------------------------------------------- */
+
+int http_gate_create(void)
+{
+    return epoll_create1(EPOLL_CLOEXEC);
+}
+
+bool http_gate_add(int gate_fd, struct http_connection *c)
+{
+    /* Edge triggered: a head that has not grown is not looked at again. */
+    struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.ptr = c};
+    return epoll_ctl(gate_fd, EPOLL_CTL_ADD, lws_get_socket_fd(c->wsi), &event) == 0;
+}
+
+void http_gate_turn(int gate_fd)
+{
+    struct epoll_event event[INPUTS_MAX];
+    const int count = epoll_wait(gate_fd, event, INPUTS_MAX, 0);
+    for (int i = 0; i < count; i++) {
+        struct http_connection *c = event[i].data.ptr;
+        if (c->state == HTTP_CONNECTION_SCREENING) {
+            http_gate_look(c);
+            if (c->state == HTTP_CONNECTION_SCREENING && (event[i].events & EPOLLRDHUP) != 0) {
+                hang_up(c); /* the rest of its head will not come */
+            }
+        } else if (c->state == HTTP_CONNECTION_LINGERING) {
+            drop_input(lws_get_socket_fd(c->wsi));
+        } else if (c->state == HTTP_CONNECTION_ANSWERING) {
+            /* Sent ahead. While the answer waits for the kernel, libwebsockets does not sleep. */
+            lws_set_timer_usecs(c->wsi, HTTP_LINGER_US);
+        }
+    }
+}
