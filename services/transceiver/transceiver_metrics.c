@@ -61,6 +61,15 @@ static const struct {
     {"earshot_transceiver_audio_packets_sent_total", METRIC_COUNTER,
      "RTP packets sent in calls that have ended", IN_CALLS,
      offsetof(struct shard_counters, packets_sent)},
+    {"earshot_transceiver_red_packets_sent_total", METRIC_COUNTER,
+     "RTP packets sent with a copy of the one before, in calls that have ended", IN_CALLS,
+     offsetof(struct shard_counters, red_packets_sent)},
+    {"earshot_transceiver_packets_sent_again_total", METRIC_COUNTER,
+     "RTP packets that clients asked for again, in calls that have ended", IN_CALLS,
+     offsetof(struct shard_counters, packets_sent_again)},
+    {"earshot_transceiver_opus_steps_down_total", METRIC_COUNTER,
+     "Times that a busy shard lowered the complexity of its encoders", IN_CALLS,
+     offsetof(struct shard_counters, opus_steps_down)},
     {"earshot_transceiver_slots_skipped_total", METRIC_COUNTER,
      "20 ms slots left out because the thread was late, in calls that have ended", IN_CALLS,
      offsetof(struct shard_counters, slots_skipped)},
@@ -113,6 +122,12 @@ static const char *voice_verdict(size_t i)
     return voice_uplink_result_name((enum voice_uplink_result)i);
 }
 
+/* A compound that ends where it should is good. */
+static const char *rtcp_verdict(size_t i)
+{
+    return i == 0 ? "ok" : rtcp_packet_result_name((enum rtcp_packet_result)(RTCP_PACKET_END + i));
+}
+
 /* Families of one label; its values are an enum, and the counters an array by it. */
 static const struct {
     const char *name;
@@ -136,6 +151,10 @@ static const struct {
      "RTP packets of clients, by what became of them, in calls that have ended", "verdict",
      voice_verdict, VOICE_UPLINK_RESULT_COUNT, IN_CALLS,
      offsetof(struct shard_counters, voice_packets)},
+    {"earshot_transceiver_rtcp_compounds_total",
+     "RTCP of clients, by what is wrong with it, in calls that have ended", "verdict", rtcp_verdict,
+     RTCP_PACKET_RESULT_COUNT - RTCP_PACKET_END, IN_CALLS,
+     offsetof(struct shard_counters, rtcp_compounds) + RTCP_PACKET_END * sizeof(metric_value)},
 };
 
 static void print_labelled(struct metrics_text *t, const char *label, const char *value,
@@ -192,6 +211,12 @@ static void print_histograms(struct metrics_text *t, const struct transceiver_me
         const uint64_t permille = metric_get(&event_loop_counters(m->loops[i])->load_permille);
         (void)snprintf(labels, sizeof(labels), "shard=\"%zu\"", i);
         metrics_sample(t, labels, (double)permille / 1000.0);
+    }
+    metrics_family(t, "earshot_transceiver_opus_complexity", METRIC_GAUGE,
+                   "Complexity of a shard's Opus encoders: lower than configured under load");
+    for (size_t i = 0; i < m->loop_count; i++) {
+        (void)snprintf(labels, sizeof(labels), "shard=\"%zu\"", i);
+        metrics_sample_u64(t, labels, metric_get(&event_loop_calls(m->loops[i])->opus_complexity));
     }
 }
 

@@ -334,11 +334,10 @@ static void dtls_from_an_address_without_a_check_is_not_looked_at(void **state)
 
 /* --- many, and reports ------------------------------------------------------------------------ */
 
-static void ten_calls_of_one_shard_are_spread_and_hear_only_themselves(void **state)
+static void ten_calls_of_one_shard_hear_only_themselves(void **state)
 {
     (void)state;
     struct sim_fleet_config config = quiet_network(210);
-    bool is_taken[10] = {false};
     config.client_count = 10;
     struct sim_fleet *f = sim_fleet_create(&config);
     run_for(f, 5 * SECOND);
@@ -348,12 +347,9 @@ static void ten_calls_of_one_shard_are_spread_and_hear_only_themselves(void **st
         struct sim_client *client = sim_fleet_client_at(f, i);
         assert_non_null(sim_fleet_session_at(f, i));
         assert_int_equal(sim_client_heard(client)->missing, 0);
-        assert_true(sim_client_heard(client)->gap_us_max <= 20000);
+        /* Silence after speech that began early gives up to a slot back. */
+        assert_true(sim_client_heard(client)->gap_us_max <= 40000);
         assert_true(sim_client_tone_share(client, SIM_CLIENT_TONE_HZ + 50 * (double)i) > 0.9);
-        const uint64_t phase_us = sim_fleet_phase_us(f, i);
-        assert_int_equal(phase_us % 2000, 0);
-        assert_false(is_taken[phase_us / 2000]);
-        is_taken[phase_us / 2000] = true;
     }
     sim_fleet_hang_up(f); /* one of them: the others go on */
     run_for(f, SECOND);
@@ -416,7 +412,7 @@ int main(void)
         cmocka_unit_test(a_call_longer_than_it_may_be_is_ended_at_both_ends),
         cmocka_unit_test(what_is_replayed_from_another_address_changes_nothing),
         cmocka_unit_test(dtls_from_an_address_without_a_check_is_not_looked_at),
-        cmocka_unit_test(ten_calls_of_one_shard_are_spread_and_hear_only_themselves),
+        cmocka_unit_test(ten_calls_of_one_shard_hear_only_themselves),
         cmocka_unit_test(the_first_report_comes_after_half_a_second_and_tells_of_the_client),
         cmocka_unit_test(the_measured_round_trip_is_that_of_the_link),
     };

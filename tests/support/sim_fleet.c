@@ -22,7 +22,6 @@ struct seat {
     struct sim_link link;
     char call_id[16];
     uint32_t session_id;
-    uint64_t phase_us;
     size_t overheard_bytes[KINDS];
     uint8_t overheard[KINDS][SIM_CLIENT_PACKET_CAP];
 };
@@ -59,9 +58,6 @@ static void to_client(void *context, const struct net_addr *client, struct bytes
     if (seat == NULL) {
         f->strays++;
         return;
-    }
-    if (datagram_kind_of(datagram) == DATAGRAM_RTP) {
-        seat->phase_us = f->now_us % SLOT_US;
     }
     sim_link_send(&seat->link, AT_CLIENT, datagram, f->now_us);
 }
@@ -250,12 +246,6 @@ struct session *sim_fleet_session_at(struct sim_fleet *f, size_t number)
 {
     assert(number < f->seat_count);
     return sim_cluster_session(f->cluster, f->seat[number].session_id);
-}
-
-uint64_t sim_fleet_phase_us(const struct sim_fleet *f, size_t number)
-{
-    assert(number < f->seat_count);
-    return f->seat[number].phase_us;
 }
 
 uint64_t sim_fleet_verdicts(const struct sim_fleet *f, enum client_leg_result result)

@@ -40,8 +40,6 @@ struct session *sim_fleet_session(struct sim_fleet *f);
 /* Any of them. Client n speaks a tone of SIM_CLIENT_TONE_HZ + 50 * n. */
 struct sim_client *sim_fleet_client_at(struct sim_fleet *f, size_t number);
 struct session *sim_fleet_session_at(struct sim_fleet *f, size_t number);
-/* When, within 20 ms, the transceiver's packets to this client leave. */
-uint64_t sim_fleet_phase_us(const struct sim_fleet *f, size_t number);
 
 const struct shard_counters *sim_fleet_counters(const struct sim_fleet *f);
 /* How many datagrams came to this end in the transceiver. */

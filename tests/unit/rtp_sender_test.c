@@ -98,7 +98,7 @@ static void only_the_first_packet_after_silence_is_marked(void **state)
         bool marker;
     } slot[] = {
         {1, false}, {0, true},  {0, false},         {0, false}, {1, false}, {1, false},
-        {0, true},  {0, false}, {NO_PACKET, false}, {0, true},  {0, false},
+        {0, true},  {0, false}, {NO_PACKET, false}, {0, false}, {0, false},
     };
     for (size_t i = 0; i < COUNT_OF(slot); i++) {
         next_slot(c);

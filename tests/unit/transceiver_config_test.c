@@ -63,6 +63,8 @@ static void the_shipped_file_loads_with_its_defaults(void **state)
     assert_int_equal(c.credit_us, 10 * US_PER_S);
     assert_int_equal(c.bitrate_bps, 32000);
     assert_int_equal(c.complexity, 5);
+    assert_int_equal(c.complexity_min, 1);
+    assert_false(c.idle_sparse);
     assert_false(c.allow_core_dumps);
 }
 
@@ -117,6 +119,12 @@ static void each_bound_is_held_and_each_wrong_value_named(void **state)
         {WHOLE "opus: {bitrate_bps: 5999}\n", "bitrate_bps"},
         {WHOLE "opus: {bitrate_bps: 6000, complexity: 10}\n", NULL},
         {WHOLE "opus: {complexity: 11}\n", "complexity"},
+        {WHOLE "opus: {complexity: 5, complexity_min: 5}\n", NULL},
+        {WHOLE "opus: {complexity: 5, complexity_min: 6}\n", "complexity_min"},
+        {WHOLE "opus: {complexity: 0}\n", NULL},
+        {WHOLE "idle: full\n", NULL},
+        {WHOLE "idle: sparse\n", NULL},
+        {WHOLE "idle: often\n", "idle"},
         {WHOLE "log: {level: loud}\n", "level"},
         {WHOLE "colour: blue\n", "colour"},
     };

@@ -11,7 +11,7 @@
 #define CREDIT_US UINT64_C(2000000)
 #define OPUS      96
 #define RATE_KHZ  24
-#define SLOT_US   VOICE_SENDER_SLOT_US
+#define SLOT_US   SLOT_CLOCK_SLOT_US
 
 static struct voice_silences silences;
 
@@ -54,7 +54,6 @@ static void open_tuned(struct world *w, uint32_t session_id, uint32_t bitrate_bp
         .voice = {.session_id = session_id,
                   .payload_type = OPUS,
                   .bitrate_bps = bitrate_bps,
-                  .complexity = 5,
                   .silences = &silences,
                   .rtp = {.random = random_seeded(&w->random)}},
     });
@@ -204,7 +203,7 @@ static void nothing_leaves_before_start_and_then_one_packet_each_slot(void **sta
 static void sessions_are_spread_over_the_slot(void **state)
 {
     (void)state;
-    unsigned sessions_of_phase[VOICE_SENDER_PHASES] = {0};
+    unsigned sessions_of_phase[SLOT_CLOCK_PHASES] = {0};
     for (uint32_t slot = 0; slot < 100; slot++) {
         struct world w;
         open_session(&w, slot << 8 | 1);
@@ -216,7 +215,7 @@ static void sessions_are_spread_over_the_slot(void **state)
         sessions_of_phase[first_us % SLOT_US / 2000]++;
         close_world(&w);
     }
-    for (size_t i = 0; i < VOICE_SENDER_PHASES; i++) {
+    for (size_t i = 0; i < SLOT_CLOCK_PHASES; i++) {
         assert_int_equal(sessions_of_phase[i], 10);
     }
 }

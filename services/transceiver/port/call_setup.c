@@ -48,7 +48,8 @@ static void fill_session(const struct call_setup *setup,
     out->unix_offset_us = setup->unix_offset_us;
     out->setup_timeout_us = config->setup_timeout_us;
     out->bitrate_bps = config->bitrate_bps;
-    out->complexity = config->complexity;
+    out->effort = setup->effort;
+    out->idle_sparse = config->idle_sparse;
     if (request->offer_unix_us > setup->unix_offset_us) {
         out->offer_us = request->offer_unix_us - setup->unix_offset_us;
     }

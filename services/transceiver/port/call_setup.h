@@ -24,6 +24,7 @@ struct call_setup {
     const struct transceiver_config *config;
     const struct dtls_identity *identity;
     const struct voice_silences *silences;
+    const struct encoder_effort *effort; /* of the shard */
     struct key_ring *key_ring;
     struct session_registry *registry;
     struct outbox *outbox;

@@ -34,6 +34,7 @@ struct event_loop {
     bool is_stopping;
     uint64_t load_since_us;
     uint64_t load_cpu_us;
+    uint64_t asleep_us; /* of the time since then */
 };
 
 static const uint32_t lag_bound_us[] = {100, 250, 500, 1000, 2000, 5000, 10000, 20000, 50000};
@@ -306,6 +307,10 @@ static void measure_load(struct event_loop *loop, uint64_t now_us)
     }
     const uint64_t cpu_us = (uint64_t)cpu.tv_sec * US_PER_S + (uint64_t)cpu.tv_nsec / 1000;
     metric_set(&loop->counters.load_permille, (cpu_us - loop->load_cpu_us) * 1000 / passed_us);
+    /* Not asleep is busy: to want the CPU and have none makes packets late as well. */
+    shard_calls_note_load(&loop->calls, time_since(loop->asleep_us, passed_us) * 1000 / passed_us,
+                          now_us);
+    loop->asleep_us = 0;
     loop->load_cpu_us = cpu_us;
     loop->load_since_us = now_us;
 }
@@ -314,7 +319,8 @@ static void wait_for_work(struct event_loop *loop, struct pollfd fds[4])
 {
     const uint64_t due_us = time_earlier(session_registry_next_deadline(loop->calls.registry),
                                          backend_port_next_timeout(loop->backend));
-    const uint64_t wait_us = time_earlier(time_since(clock_now_us(), due_us), TURN_US_MAX);
+    const uint64_t begin_us = clock_now_us();
+    const uint64_t wait_us = time_earlier(time_since(begin_us, due_us), TURN_US_MAX);
     const struct timespec wait = {.tv_sec = (time_t)(wait_us / US_PER_S),
                                   .tv_nsec = (long)(wait_us % US_PER_S * 1000)};
     fds[0] = (struct pollfd){.fd = udp_port_fd(loop->udp), .events = POLLIN};
@@ -325,6 +331,7 @@ static void wait_for_work(struct event_loop *loop, struct pollfd fds[4])
     if (ppoll(fds, 4, &wait, NULL) < 0) {
         fds[0].revents = fds[1].revents = fds[2].revents = fds[3].revents = 0;
     }
+    loop->asleep_us += clock_now_us() - begin_us;
 }
 
 static void turn(struct event_loop *loop)

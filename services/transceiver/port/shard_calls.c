@@ -25,12 +25,15 @@ bool shard_calls_init(struct shard_calls *calls, const struct shard_calls_config
         .ended_limit.lines_per_s = LOG_EVENTS_PER_S,
         .restarted_limit.lines_per_s = LOG_EVENTS_PER_S,
     };
+    encoder_effort_init(&calls->effort, config->config->complexity, config->config->complexity_min);
+    metric_set(&calls->counters.opus_complexity, calls->effort.complexity);
     calls->outbox = outbox_create(OUTBOX_DATAGRAMS, OUTBOX_FRAME_BYTES);
     calls->registry = session_registry_create(config->shard, call_setup_capacity(config->config));
     calls->setup = (struct call_setup){
         .config = config->config,
         .identity = config->identity,
         .silences = config->silences,
+        .effort = &calls->effort,
         .key_ring = config->key_ring,
         .registry = calls->registry,
         .outbox = calls->outbox,
@@ -117,6 +120,11 @@ static void note_ended(struct shard_calls *calls, const struct session *s,
         metric_add(&c->voice_packets[i], stats.uplink.packets[i]);
     }
     metric_add(&c->packets_sent, stats.voice.packets);
+    for (size_t i = 0; i < RTCP_PACKET_RESULT_COUNT; i++) {
+        metric_add(&c->rtcp_compounds[i], stats.rtcp.compounds[i]);
+    }
+    metric_add(&c->red_packets_sent, stats.voice.red_packets);
+    metric_add(&c->packets_sent_again, stats.sent_again);
     metric_add(&c->slots_skipped, stats.voice.skipped_slots);
     if (log_limit_pass(&calls->ended_limit, now_us)) {
         log_ended(calls, s, reason);
@@ -144,6 +152,13 @@ void shard_calls_settle(struct shard_calls *calls, struct session *s, uint64_t n
     metric_set(&calls->counters.sessions_active, session_registry_count(calls->registry));
     metric_set(&calls->counters.sessions_pending, calls->setup.pending_count);
     metric_set(&calls->counters.outbox_dropped, outbox_dropped(calls->outbox));
+}
+
+void shard_calls_note_load(struct shard_calls *calls, uint64_t busy_permille, uint64_t now_us)
+{
+    encoder_effort_note(&calls->effort, busy_permille, now_us);
+    metric_set(&calls->counters.opus_complexity, calls->effort.complexity);
+    metric_set(&calls->counters.opus_steps_down, calls->effort.steps_down);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */

@@ -19,12 +19,17 @@ struct shard_counters {
     metric_value sessions_created;
     metric_value sessions_ended[SESSION_END_REASON_COUNT];
     metric_value ice_restarts;
-    metric_value audio_frames_decoded; /* these five: of calls that have ended */
+    metric_value audio_frames_decoded; /* down to voice_packets: of calls that have ended */
     metric_value audio_frames_concealed;
     metric_value packets_sent;
+    metric_value red_packets_sent;
+    metric_value packets_sent_again;
     metric_value slots_skipped;
+    metric_value rtcp_compounds[RTCP_PACKET_RESULT_COUNT];
     metric_value voice_packets[VOICE_UPLINK_RESULT_COUNT];
     metric_value outbox_dropped;
+    metric_value opus_complexity; /* see encoder_effort.h */
+    metric_value opus_steps_down;
     struct metric_histogram setup_ice;
     struct metric_histogram setup_dtls;
     struct metric_histogram setup_first_audio;
@@ -46,6 +51,7 @@ struct shard_calls {
     struct session_registry *registry;
     struct outbox *outbox;
     struct shard_counters counters;
+    struct encoder_effort effort;   /* read by every session */
     bool is_draining;               /* no new calls */
     struct log_limit created_limit; /* who makes calls by the thousand fills no log */
     struct log_limit connected_limit;
@@ -61,6 +67,8 @@ void shard_calls_set_key_ring(struct shard_calls *calls, struct key_ring *ring);
 /* Fills *out; what it borrows is valid until the next call. */
 void shard_calls_answer(struct shard_calls *calls, const struct control_request *request,
                         bool is_backend_up, struct control_reply *out, uint64_t now_us);
+/* How busy the thread was: the encoders follow it. */
+void shard_calls_note_load(struct shard_calls *calls, uint64_t busy_permille, uint64_t now_us);
 /* The session may be gone afterwards. Its next tick is later than now_us. */
 void shard_calls_settle(struct shard_calls *calls, struct session *s, uint64_t now_us);
 

@@ -15,8 +15,7 @@ struct rtp_sender {
     uint32_t timestamp;       /* of the slot */
     uint32_t slot_units;      /* how long it is */
     uint64_t slot_us;         /* when it is on the grid */
-    bool is_speaking;         /* the last packet carried speech, and each slot since sent one */
-    bool has_packet_in_slot;
+    bool is_speaking;         /* the last packet carried speech */
     struct rtp_sender_stats stats;
 };
 
@@ -47,13 +46,14 @@ uint32_t rtp_sender_ssrc(const struct rtp_sender *s)
 
 void rtp_sender_next_slot(struct rtp_sender *s, uint32_t units, uint64_t slot_us)
 {
-    if (!s->has_packet_in_slot) {
-        s->is_speaking = false;
-    }
-    s->has_packet_in_slot = false;
     s->timestamp += s->slot_units;
     s->slot_units = units;
     s->slot_us = slot_us;
+}
+
+uint32_t rtp_sender_timestamp(const struct rtp_sender *s)
+{
+    return s->timestamp;
 }
 
 void rtp_sender_write_header(struct rtp_sender *s, uint8_t payload_type, size_t payload_bytes,
@@ -69,7 +69,6 @@ void rtp_sender_write_header(struct rtp_sender *s, uint8_t payload_type, size_t 
     rtp_packet_write_header(&p, out);
     s->sequence_number++;
     s->is_speaking = !is_silence;
-    s->has_packet_in_slot = true;
     s->stats.packets++;
     s->stats.payload_bytes += payload_bytes;
 }

@@ -36,6 +36,8 @@ uint32_t rtp_sender_ssrc(const struct rtp_sender *s);
  * call's own grid; a packet that leaves a little earlier or later does not move the clock that
  * reports tell. */
 void rtp_sender_next_slot(struct rtp_sender *s, uint32_t units, uint64_t slot_us);
+/* Of the slot. */
+uint32_t rtp_sender_timestamp(const struct rtp_sender *s);
 /* The header of a packet with payload_bytes in this slot. is_silence: the packet carries no speech,
  * so that the first one which does is marked. */
 void rtp_sender_write_header(struct rtp_sender *s, uint8_t payload_type, size_t payload_bytes,

@@ -191,24 +191,34 @@ static void send_datagram(struct client_leg *leg, struct bytes_view datagram,
 
 typedef enum srtp_transport_result protect(struct srtp_transport *t, struct bytes_span *packet);
 
-static void protect_and_send(struct client_leg *leg, struct bytes_span packet,
+static bool protect_and_send(struct client_leg *leg, struct bytes_span *packet,
                              protect *protect_packet, uint64_t now_us)
 {
     struct net_path path;
-    if (client_leg_is_connected(leg) && ice_agent_selected(leg->ice, &path) &&
-        protect_packet(leg->srtp, &packet) == SRTP_TRANSPORT_OK) {
-        send_datagram(leg, bytes_view_of(packet.data, packet.len), &path, now_us);
+    if (!client_leg_is_connected(leg) || !ice_agent_selected(leg->ice, &path) ||
+        protect_packet(leg->srtp, packet) != SRTP_TRANSPORT_OK) {
+        return false;
     }
+    send_datagram(leg, bytes_view_of(packet->data, packet->len), &path, now_us);
+    return true;
 }
 
-void client_leg_send_rtp(struct client_leg *leg, struct bytes_span packet, uint64_t now_us)
+bool client_leg_send_rtp(struct client_leg *leg, struct bytes_span *packet, uint64_t now_us)
 {
-    protect_and_send(leg, packet, srtp_transport_protect_rtp, now_us);
+    return protect_and_send(leg, packet, srtp_transport_protect_rtp, now_us);
 }
 
-void client_leg_send_rtcp(struct client_leg *leg, struct bytes_span packet, uint64_t now_us)
+bool client_leg_send_rtcp(struct client_leg *leg, struct bytes_span *packet, uint64_t now_us)
 {
-    protect_and_send(leg, packet, srtp_transport_protect_rtcp, now_us);
+    return protect_and_send(leg, packet, srtp_transport_protect_rtcp, now_us);
+}
+
+void client_leg_send_again(struct client_leg *leg, struct bytes_view packet, uint64_t now_us)
+{
+    struct net_path path;
+    if (client_leg_is_connected(leg) && ice_agent_selected(leg->ice, &path)) {
+        send_datagram(leg, packet, &path, now_us);
+    }
 }
 
 static void send_dtls(struct client_leg *leg, uint64_t now_us)

@@ -89,9 +89,11 @@ enum client_leg_result client_leg_input(struct client_leg *leg, struct bytes_spa
                                         const struct net_path *from, uint64_t now_us);
 
 /* A plain packet of ours, with room for SRTP's trailer behind it; it is protected in place. Lost
- * when the outbox is full; not sent unless connected. */
-void client_leg_send_rtp(struct client_leg *leg, struct bytes_span packet, uint64_t now_us);
-void client_leg_send_rtcp(struct client_leg *leg, struct bytes_span packet, uint64_t now_us);
+ * when the outbox is full; false, and not sent, unless connected. */
+bool client_leg_send_rtp(struct client_leg *leg, struct bytes_span *packet, uint64_t now_us);
+bool client_leg_send_rtcp(struct client_leg *leg, struct bytes_span *packet, uint64_t now_us);
+/* A packet that client_leg_send_rtp protected before, as it was. */
+void client_leg_send_again(struct client_leg *leg, struct bytes_view packet, uint64_t now_us);
 
 bool client_leg_is_connected(const struct client_leg *leg);
 struct client_leg_path client_leg_path(const struct client_leg *leg);

@@ -1,8 +1,6 @@
 /* session.c - see session.h */
 #include "services/transceiver/core/session/session.h"
 
-#include "services/transceiver/core/session/voice_rtcp.h"
-
 #include <assert.h>
 #include <stdlib.h>
 
@@ -34,6 +32,7 @@ struct session {
     struct voice_uplink *uplink;
     struct voice_downlink *downlink;
     struct voice_rtcp rtcp;
+    uint64_t sent_again;
     struct backend_leg backend;
 };
 
@@ -57,6 +56,12 @@ static struct rtp_sender *rtp_sender_of(const struct session *s)
     return voice_sender_rtp(voice_downlink_sender(s->downlink));
 }
 
+/* 0 unless both ends want it. */
+static uint8_t red_payload_type(const struct session_config *config)
+{
+    return config->answer_red && config->offer->has_red ? config->offer->red_payload_type : 0;
+}
+
 static bool create_voice(struct session *s, const struct session_config *config, uint64_t now_us)
 {
     const struct voice_uplink_config uplink = {
@@ -74,7 +79,10 @@ static bool create_voice(struct session *s, const struct session_config *config,
                   .codec = config->offer->audio_codec,
                   .payload_type = config->offer->audio_payload_type,
                   .bitrate_bps = config->bitrate_bps,
-                  .complexity = config->complexity,
+                  .red_payload_type = red_payload_type(config),
+                  .has_nack = config->offer->has_nack,
+                  .idle_sparse = config->idle_sparse,
+                  .effort = config->effort,
                   .silences = config->silences,
                   .rtp = {.random = config->random, .unix_offset_us = config->unix_offset_us}},
     };
@@ -86,6 +94,7 @@ static bool create_voice(struct session *s, const struct session_config *config,
     const struct voice_rtcp_config rtcp = {
         .receiver = voice_uplink_receiver(s->uplink),
         .sender = rtp_sender_of(s),
+        .history = voice_sender_history(voice_downlink_sender(s->downlink)),
         .seed = random_u32(config->random),
     };
     voice_rtcp_init(&s->rtcp, &rtcp);
@@ -183,6 +192,8 @@ struct session_stats session_stats(const struct session *s)
         .uplink = *voice_uplink_stats(s->uplink),
         .voice = *voice_sender_stats(voice_downlink_sender(s->downlink)),
         .sender = rtp_sender_stats(rtp_sender_of(s)),
+        .rtcp = s->rtcp.stats,
+        .sent_again = s->sent_again,
     };
 }
 
@@ -220,7 +231,11 @@ static void send_voice(struct session *s, uint64_t now_us)
     uint8_t packet[PACKET_CAP];
     size_t len = 0;
     while ((len = voice_downlink_poll_packet(s->downlink, packet, now_us)) > 0) {
-        client_leg_send_rtp(s->client, (struct bytes_span){packet, len, sizeof(packet)}, now_us);
+        struct bytes_span span = {packet, len, sizeof(packet)};
+        if (client_leg_send_rtp(s->client, &span, now_us)) {
+            voice_sender_keep(voice_downlink_sender(s->downlink),
+                              bytes_view_of(span.data, span.len));
+        }
         voice_rtcp_note_sent(&s->rtcp, now_us);
     }
     if (voice_sender_stats(voice_downlink_sender(s->downlink))->speech_packets > 0) {
@@ -233,7 +248,8 @@ static void send_report(struct session *s, uint64_t now_us)
     uint8_t report[PACKET_CAP];
     const size_t len = voice_rtcp_poll_report(&s->rtcp, report, now_us);
     if (len > 0) {
-        client_leg_send_rtcp(s->client, (struct bytes_span){report, len, sizeof(report)}, now_us);
+        struct bytes_span span = {report, len, sizeof(report)};
+        (void)client_leg_send_rtcp(s->client, &span, now_us);
     }
 }
 
@@ -242,7 +258,8 @@ static void send_bye(struct session *s, uint64_t now_us)
     uint8_t bye[PACKET_CAP];
     const size_t len = voice_rtcp_bye(&s->rtcp, bye, now_us);
     if (len > 0) {
-        client_leg_send_rtcp(s->client, (struct bytes_span){bye, len, sizeof(bye)}, now_us);
+        struct bytes_span span = {bye, len, sizeof(bye)};
+        (void)client_leg_send_rtcp(s->client, &span, now_us);
     }
 }
 
@@ -321,6 +338,22 @@ static void take_rtp(struct session *s, struct bytes_view datagram, uint64_t now
     }
 }
 
+static void take_rtcp(struct session *s, struct bytes_view compound, uint64_t now_us)
+{
+    struct voice_sender *sender = voice_downlink_sender(s->downlink);
+    const uint64_t reports = rtp_sender_stats(voice_sender_rtp(sender)).reports;
+    voice_rtcp_input(&s->rtcp, compound, now_us);
+    if (rtp_sender_stats(voice_sender_rtp(sender)).reports != reports) {
+        voice_sender_follow_report(sender, now_us);
+    }
+    struct bytes_view packet;
+    while (voice_sender_history(sender) != NULL &&
+           rtp_history_poll(voice_sender_history(sender), &packet)) {
+        client_leg_send_again(s->client, packet, now_us);
+        s->sent_again++;
+    }
+}
+
 enum client_leg_result session_input_datagram(struct session *s, struct bytes_span *datagram,
                                               const struct net_path *from, uint64_t now_us)
 {
@@ -328,7 +361,7 @@ enum client_leg_result session_input_datagram(struct session *s, struct bytes_sp
     if (result == CLIENT_LEG_RTP) {
         take_rtp(s, bytes_view_of(datagram->data, datagram->len), now_us);
     } else if (result == CLIENT_LEG_RTCP) {
-        voice_rtcp_input(&s->rtcp, bytes_view_of(datagram->data, datagram->len), now_us);
+        take_rtcp(s, bytes_view_of(datagram->data, datagram->len), now_us);
     }
     take_client_events(s, now_us);
     return result;

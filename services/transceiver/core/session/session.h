@@ -18,6 +18,7 @@
 #include "services/transceiver/core/session/client_leg.h"
 #include "services/transceiver/core/session/session_timeline.h"
 #include "services/transceiver/core/session/voice_downlink.h"
+#include "services/transceiver/core/session/voice_rtcp.h"
 #include "services/transceiver/core/session/voice_uplink.h"
 
 #define SESSION_CALL_ID_CAP  65
@@ -39,8 +40,10 @@ struct session_config {
     uint64_t unix_offset_us;               /* Unix time less now_us */
     uint64_t setup_timeout_us;
     uint64_t duration_max_us;
-    uint32_t bitrate_bps; /* of Opus to the client; 0 = as voice_encoder.h has it */
-    unsigned complexity;  /* likewise, with bitrate_bps */
+    uint32_t bitrate_bps;                /* of Opus to the client; 0 = as voice_encoder.h has it */
+    const struct encoder_effort *effort; /* borrowed; NULL: likewise */
+    bool answer_red;                     /* RED was answered where it was offered */
+    bool idle_sparse;                    /* see voice_sender.h */
 };
 
 enum session_event_kind { SESSION_EVENT_CONNECTED, SESSION_EVENT_ENDED };
@@ -54,6 +57,8 @@ struct session_stats {
     struct voice_uplink_stats uplink;
     struct voice_sender_stats voice;
     struct rtp_sender_stats sender;
+    struct voice_rtcp_stats rtcp;
+    uint64_t sent_again; /* packets that the client asked for with a NACK */
 };
 
 struct session;

@@ -59,7 +59,10 @@ bool voice_downlink_attach(struct voice_downlink *d, const struct backend_accept
         .progress_us = accept->progress_ms * US_PER_MS,
     };
     d->queue = playout_queue_create(&config);
-    return d->queue != NULL && voice_sender_attach(d->sender, d->queue, config.rate_hz);
+    if (d->queue != NULL) {
+        voice_sender_attach(d->sender, d->queue, config.rate_hz);
+    }
+    return d->queue != NULL;
 }
 
 void voice_downlink_start(struct voice_downlink *d, uint64_t now_us)
@@ -218,6 +221,7 @@ void voice_downlink_input(struct voice_downlink *d, const struct backend_frame *
     } else if (frame->type == BACKEND_FLUSH) {
         take_flush(d, frame, now_us);
     }
+    voice_sender_wake(d->sender, now_us);
     emit_events(d, now_us);
 }
 

@@ -1,20 +1,30 @@
 /* voice_sender.c - see voice_sender.h */
 #include "services/transceiver/core/session/voice_sender.h"
 
-#include "services/transceiver/core/rtp/rtp_clock.h"
+#include "services/transceiver/core/session/speech_coder.h"
 
-#include <assert.h>
 #include <stdlib.h>
+
+/* What a slot sends. */
+struct content {
+    struct bytes_view payload; /* empty: nothing */
+    bool is_speech;
+};
 
 struct voice_sender {
     struct voice_sender_config config;
     uint32_t rate_hz;
-    struct playout_queue *queue;   /* NULL until attached */
-    struct voice_encoder *encoder; /* likewise */
+    unsigned silent_slots;
+    struct playout_queue *queue; /* NULL until attached */
+    struct speech_coder *coder;  /* NULL until there is something to say */
     struct rtp_sender *rtp;
-    uint64_t next_slot_us; /* TIME_NEVER until started */
+    struct rtp_history *history; /* NULL: not agreed */
+    struct slot_clock clock;
+    struct loss_response response;
     struct voice_sender_stats stats;
 };
+
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct voice_sender *voice_sender_create(const struct voice_sender_config *config)
 {
@@ -23,10 +33,11 @@ struct voice_sender *voice_sender_create(const struct voice_sender_config *confi
         return NULL;
     }
     s->config = *config;
-    s->next_slot_us = TIME_NEVER;
-    s->config.rtp.clock_hz = RTP_CLOCK_HZ;
+    s->config.rtp.clock_hz = voice_codec_clock_hz(config->codec);
+    slot_clock_init(&s->clock);
     s->rtp = rtp_sender_create(&s->config.rtp);
-    if (s->rtp == NULL) {
+    s->history = config->has_nack ? rtp_history_create() : NULL;
+    if (s->rtp == NULL || (config->has_nack && s->history == NULL)) {
         voice_sender_destroy(s);
         return NULL;
     }
@@ -38,92 +49,183 @@ void voice_sender_destroy(struct voice_sender *s)
     if (s == NULL) {
         return;
     }
-    voice_encoder_destroy(s->encoder);
+    speech_coder_destroy(s->coder);
+    rtp_history_destroy(s->history);
     rtp_sender_destroy(s->rtp);
     free(s);
 }
 
-bool voice_sender_attach(struct voice_sender *s, struct playout_queue *queue, uint32_t rate_hz)
+/* Without memory the call stays silent. */
+static void take_coder(struct voice_sender *s)
 {
+    const struct speech_coder_config config = {
+        .codec = s->config.codec,
+        .rate_hz = s->rate_hz,
+        .payload_type = s->config.payload_type,
+        .red_payload_type = s->config.red_payload_type,
+        .bitrate_bps = s->config.bitrate_bps,
+        .effort = s->config.effort,
+    };
+    s->coder = speech_coder_create(&config);
+}
+
+void voice_sender_attach(struct voice_sender *s, struct playout_queue *queue, uint32_t rate_hz)
+{
+    if (rate_hz != s->rate_hz) {
+        speech_coder_destroy(s->coder);
+        s->coder = NULL;
+    }
     s->queue = queue;
-    if (s->encoder != NULL && s->rate_hz == rate_hz) {
-        return true;
-    }
-    voice_encoder_destroy(s->encoder);
     s->rate_hz = rate_hz;
-    s->encoder = voice_encoder_create(s->config.codec, rate_hz);
-    if (s->encoder != NULL && s->config.bitrate_bps != 0) {
-        voice_encoder_tune(s->encoder, s->config.bitrate_bps, s->config.complexity);
-    }
-    return s->encoder != NULL;
 }
 
 void voice_sender_start(struct voice_sender *s, uint64_t now_us)
 {
-    assert(s->next_slot_us == TIME_NEVER);
-    const uint64_t slot_number = s->config.session_id >> 8 & 0x3ffff;
-    const uint64_t phase_us =
-        slot_number % VOICE_SENDER_PHASES * (VOICE_SENDER_SLOT_US / VOICE_SENDER_PHASES);
-    const uint64_t grid_us = now_us - now_us % VOICE_SENDER_SLOT_US + phase_us;
-    s->next_slot_us = grid_us >= now_us ? grid_us : grid_us + VOICE_SENDER_SLOT_US;
+    const uint32_t registry_slot = s->config.session_id >> 8 & 0x3ffff;
+    slot_clock_start(&s->clock, registry_slot, now_us);
+    voice_sender_wake(s, now_us);
 }
 
-void voice_sender_cut(struct voice_sender *s)
+/* --- what a slot sends ------------------------------------------------------------------------ */
+
+/* The slot after speech sends always: the client hears at once that it is over. */
+static struct content silent_slot(struct voice_sender *s)
 {
-    (void)s; /* Without a reported loss the encoder makes no copies, and there are no others. */
+    const bool is_sent = !s->config.idle_sparse || s->silent_slots % VOICE_SENDER_SPARSE_SLOTS == 0;
+    struct content content = {.is_speech = false};
+    s->silent_slots++;
+    if (is_sent) {
+        /* Before a backend is attached no rate is known, and any will do. */
+        content.payload = voice_silences_find(s->config.silences, s->config.codec,
+                                              s->rate_hz == 0 ? 16000 : s->rate_hz);
+    }
+    return content;
 }
 
-/* Opus of this slot to out; true when it is speech. */
-static bool encode_slot(struct voice_sender *s, uint8_t out[VOICE_PACKET_BYTES_MAX], size_t *len,
-                        uint64_t now_us)
+static struct content fill_slot(struct voice_sender *s, uint8_t out[VOICE_PACKET_BYTES_MAX],
+                                uint64_t now_us)
 {
     int16_t frame[PLAYOUT_QUEUE_FRAME_SAMPLES_MAX];
     const enum playout_slot slot =
         s->queue == NULL ? PLAYOUT_SLOT_SILENCE : playout_queue_take(s->queue, frame, now_us);
-    if (slot == PLAYOUT_SLOT_SILENCE) {
-        /* Before a backend is attached no rate is known, and any will do. */
-        const struct bytes_view silence = voice_silences_find(s->config.silences, s->config.codec,
-                                                              s->rate_hz == 0 ? 16000 : s->rate_hz);
-        memcpy(out, silence.data, silence.len);
-        *len = silence.len;
-        return false;
+    if (slot == PLAYOUT_SLOT_SILENCE || s->coder == NULL) {
+        return silent_slot(s);
     }
-    if (slot == PLAYOUT_SLOT_FIRST) {
-        voice_encoder_reset(s->encoder);
+    s->silent_slots = 0;
+    const bool is_first = slot == PLAYOUT_SLOT_FIRST;
+    const size_t len = speech_coder_encode(s->coder, frame, is_first, &s->response, out);
+    return (struct content){.payload = bytes_view_of(out, len), .is_speech = true};
+}
+
+/* --- the packet ------------------------------------------------------------------------------- */
+
+/* With the packet before it as RED, while the client's reports ask for that. */
+static size_t write_redundant(const struct voice_sender *s, struct bytes_view payload, uint8_t *out)
+{
+    return s->response.wants_red && s->coder != NULL
+               ? speech_coder_add_copy(s->coder, payload, rtp_sender_timestamp(s->rtp), out)
+               : 0;
+}
+
+static size_t write_packet(struct voice_sender *s, const struct content *content, uint8_t *out)
+{
+    uint8_t *body = out + RTP_PACKET_HEADER_BYTES;
+    uint8_t payload_type = s->config.red_payload_type;
+    size_t len = write_redundant(s, content->payload, body);
+    if (len > 0) {
+        s->stats.red_packets++;
+    } else {
+        payload_type = s->config.payload_type;
+        len = content->payload.len;
+        memcpy(body, content->payload.data, len);
     }
-    *len = voice_encoder_encode(s->encoder, frame, out);
-    return true;
+    rtp_sender_write_header(s->rtp, payload_type, len, !content->is_speech, out);
+    if (s->coder != NULL) {
+        speech_coder_remember(s->coder, content->payload, content->is_speech,
+                              rtp_sender_timestamp(s->rtp));
+    }
+    s->stats.packets++;
+    s->stats.speech_packets += content->is_speech;
+    return RTP_PACKET_HEADER_BYTES + len;
+}
+
+/* Slots that were left out: the timestamp runs on over them, the speech does not. */
+static void skip_slots(struct voice_sender *s, const struct slot *slot, uint32_t slot_units)
+{
+    if (slot->skipped > 0) {
+        rtp_sender_next_slot(s->rtp, (uint32_t)(slot->skipped * slot_units), slot->grid_us);
+        s->stats.skipped_slots += slot->skipped;
+    }
 }
 
 size_t voice_sender_poll_packet(struct voice_sender *s, uint8_t *out, uint64_t now_us)
 {
-    while (now_us >= s->next_slot_us) {
-        const uint64_t late_us = now_us - s->next_slot_us;
-        rtp_sender_next_slot(s->rtp, RTP_CLOCK_SLOT_UNITS, s->next_slot_us);
-        s->next_slot_us += VOICE_SENDER_SLOT_US;
-        if (late_us >= 2 * VOICE_SENDER_SLOT_US) {
-            s->stats.skipped_slots++;
-            continue;
+    const uint32_t slot_units = (uint32_t)(s->config.rtp.clock_hz * SLOT_CLOCK_SLOT_US / US_PER_S);
+    struct slot slot;
+    while (slot_clock_take(&s->clock, &slot, now_us)) {
+        uint8_t encoded[VOICE_PACKET_BYTES_MAX];
+        skip_slots(s, &slot, slot_units);
+        const struct content content = fill_slot(s, encoded, now_us);
+        rtp_sender_next_slot(s->rtp, slot_units, slot.grid_us);
+        slot_clock_advance(&s->clock, SLOT_CLOCK_SLOT_US);
+        if (!content.is_speech) {
+            slot_clock_settle(&s->clock);
         }
-        size_t payload_bytes = 0;
-        const bool is_speech =
-            encode_slot(s, out + RTP_PACKET_HEADER_BYTES, &payload_bytes, now_us);
-        rtp_sender_write_header(s->rtp, s->config.payload_type, payload_bytes, !is_speech, out);
-        s->stats.packets++;
-        s->stats.speech_packets += is_speech;
-        return RTP_PACKET_HEADER_BYTES + payload_bytes;
+        if (content.payload.len > 0) {
+            return write_packet(s, &content, out);
+        }
     }
     return 0;
 }
 
+void voice_sender_keep(struct voice_sender *s, struct bytes_view packet)
+{
+    if (s->history != NULL) {
+        rtp_history_keep(s->history, packet);
+    }
+}
+
+/* --- what changes it -------------------------------------------------------------------------- */
+
+void voice_sender_wake(struct voice_sender *s, uint64_t now_us)
+{
+    if (s->queue == NULL || !playout_queue_may_start(s->queue)) {
+        return;
+    }
+    if (s->coder == NULL) {
+        take_coder(s);
+    }
+    slot_clock_hasten(&s->clock, now_us);
+}
+
+void voice_sender_cut(struct voice_sender *s)
+{
+    if (s->coder != NULL) {
+        speech_coder_cut(s->coder);
+    }
+    if (s->history != NULL) {
+        rtp_history_forget(s->history);
+    }
+}
+
+void voice_sender_follow_report(struct voice_sender *s, uint64_t now_us)
+{
+    loss_response_note(&s->response, rtp_sender_stats(s->rtp).fraction_lost, now_us);
+}
+
 uint64_t voice_sender_next_timeout(const struct voice_sender *s)
 {
-    return s->next_slot_us;
+    return slot_clock_next_timeout(&s->clock);
 }
 
 struct rtp_sender *voice_sender_rtp(struct voice_sender *s)
 {
     return s->rtp;
+}
+
+struct rtp_history *voice_sender_history(struct voice_sender *s)
+{
+    return s->history;
 }
 
 const struct voice_sender_stats *voice_sender_stats(const struct voice_sender *s)
