@@ -115,6 +115,7 @@ function dial(mine, setupMsMax) {
   mine.call = call;
   call.addEventListener('step', () => showTimeline(call.timeline.ends));
   call.addEventListener('connected', () => connected(mine));
+  call.addEventListener('lost', () => silent(mine));
   call.addEventListener('closed', ({ detail: error }) => callClosed(mine, error));
   call.open();
 }
@@ -133,7 +134,7 @@ function callClosed(mine, error) {
   if (error === null) {
     hangUp(true);
   } else if (mine.since > 0) {
-    redial(mine, error);
+    reconnect(mine, error);
   } else {
     fail(error);
   }
@@ -141,11 +142,8 @@ function callClosed(mine, error) {
 
 /* Each attempt has its slot of ATTEMPT_MS, the first begins at once. What a person hears when none
  * is left: why the server refused the last one, or that sound stopped. */
-function redial(mine, error) {
-  mine.call.close();
-  mine.call = null;
-  stats = noStats;
-  showStats();
+function reconnect(mine, error) {
+  clearTimeout(mine.retry);
   const now = performance.now();
   if (mine.attempts === 0) {
     mine.lostAt = now;
@@ -157,16 +155,57 @@ function redial(mine, error) {
   }
   mine.attempts++;
   show('reconnecting', { detail: reconnectText(mine.attempts, ATTEMPTS_MAX) });
-  mine.retry = setTimeout(() => dial(mine, ATTEMPT_MS), Math.max(0, slotAt - now));
+  const attempt = mine.call?.isOpen && error.code !== 'no_path' ? repair : redial;
+  mine.retry = setTimeout(() => attempt(mine), Math.max(0, slotAt - now));
+}
+
+/* The call that is there, by another path: the agent does not even notice. */
+async function repair(mine) {
+  const { call } = mine;
+  mine.retry = setTimeout(() => reconnect(mine, new CallError('no_path')), ATTEMPT_MS);
+  try {
+    await call.restart();
+  } catch (error) {
+    if (mine.call !== call || !call.isOpen || state !== 'reconnecting') {
+      return; // it was heard again, or ended, meanwhile
+    }
+    clearTimeout(mine.retry);
+    if (error.code === 'server_silent') {
+      reconnect(mine, error); // no network at all: the call may still live
+    } else {
+      redial(mine);
+    }
+  }
+}
+
+function redial(mine) {
+  mine.call?.close();
+  stats = noStats;
+  showStats();
+  dial(mine, ATTEMPT_MS);
 }
 
 /* The silence of an agent is sound too: a server sends packets all the time. */
 function watch(mine, packetsBefore) {
   if (stats.packetsReceived !== packetsBefore) {
-    mine.heardAt = performance.now();
-    mine.attempts = 0;
-  } else if (state === 'talking' && performance.now() - mine.heardAt > SILENT_MS_MAX) {
-    redial(mine, new CallError('sound_stopped'));
+    heard(mine);
+  } else if (performance.now() - mine.heardAt > SILENT_MS_MAX) {
+    silent(mine);
+  }
+}
+
+function heard(mine) {
+  mine.heardAt = performance.now();
+  mine.attempts = 0;
+  if (state === 'reconnecting') {
+    clearTimeout(mine.retry);
+    show('talking');
+  }
+}
+
+function silent(mine) {
+  if (state === 'talking') {
+    reconnect(mine, new CallError('sound_stopped'));
   }
 }
 
@@ -175,7 +214,7 @@ async function tick(mine) {
     byId('elapsed').textContent = clock(performance.now() - mine.since);
   }
   const { call } = mine;
-  if (state !== 'talking' || !call) {
+  if (!call?.isOpen) {
     return;
   }
   const fresh = await readStats(call.connection).catch(() => null);

@@ -1,16 +1,18 @@
 /*
- * call.js - one call: an offer, one POST, one peer connection, one DELETE
+ * call.js - one call: an offer, one POST, one peer connection, one DELETE; a PATCH for a new path
  *
  * The answer carries every candidate of the server, so nothing is gathered or trickled.
- * Events: "step" (the timeline has one more), "connected", "closed" (detail: a CallError, or null
- * when the server ended a call that had been connected). A call that was closed here says nothing
- * more.
+ * Events: "step" (the timeline has one more), "connected", "lost" (the path of a connected call; a
+ * restart may find another), "closed" (detail: a CallError, or null when the server ended a call
+ * that had been connected). A call that was closed here says nothing more.
  */
 
+import { fragmentOf, withCredentials } from './sdp_fragment.js';
 import { Timeline } from './timeline.js';
 
 const CALLS_PATH = '/v1/realtime/calls';
 const GOODBYE_MS_MAX = 1000;
+const PATCH_MS_MAX = 3000;
 const FIRST_AUDIO_POLL_MS = 10;
 
 export class CallError extends Error {
@@ -34,6 +36,7 @@ export class Call extends EventTarget {
   stream = new MediaStream();
   #connection = new RTCPeerConnection({ bundlePolicy: 'max-bundle' });
   #location = '';
+  #answer = '';
   #isClosed = false;
   #isConnected = false;
   #setupMsMax;
@@ -69,6 +72,26 @@ export class Call extends EventTarget {
     }
   }
 
+  /* Connected, and not closed since: restart makes sense. */
+  get isOpen() {
+    return this.#isConnected && !this.#isClosed && this.#location !== '';
+  }
+
+  /* Looks for another path with new credentials (RFC 9725, section 4.3): packets tell of success.
+   * Throws a CallError: server_silent, or what the server said. */
+  async restart() {
+    const offer = await this.#connection.createOffer({ iceRestart: true });
+    await this.#connection.setLocalDescription(offer);
+    try {
+      const sdp = withCredentials(this.#answer, await this.#patch(fragmentOf(offer.sdp)));
+      await this.#connection.setRemoteDescription({ type: 'answer', sdp });
+      this.#answer = sdp;
+    } catch (error) {
+      await this.#connection.setLocalDescription({ type: 'rollback' }).catch(() => {});
+      throw error instanceof CallError ? error : new CallError('answer_unusable');
+    }
+  }
+
   /* The server hears of it by the DELETE, not by the end of DTLS: only then it knows why. */
   async close() {
     if (this.#isClosed) {
@@ -101,7 +124,23 @@ export class Call extends EventTarget {
     return answer;
   }
 
+  async #patch(fragment) {
+    const response = await fetch(this.#location, {
+      method: 'PATCH',
+      headers: { 'Content-Type': 'application/trickle-ice-sdpfrag', 'If-Match': '*' },
+      body: fragment,
+      signal: AbortSignal.timeout(PATCH_MS_MAX),
+    }).catch(() => {
+      throw new CallError('server_silent');
+    });
+    if (!response.ok) {
+      throw await refusal(response);
+    }
+    return response.text();
+  }
+
   async #apply(sdp) {
+    this.#answer = sdp;
     await this.#connection.setRemoteDescription({ type: 'answer', sdp });
     const { transport } = this.#connection.getSenders()[0];
     transport.onstatechange = () => this.#dtlsChanged(transport.state);
@@ -113,8 +152,10 @@ export class Call extends EventTarget {
     const state = this.#connection.iceConnectionState;
     if (state === 'connected' || state === 'completed') {
       this.#mark('ice');
+    } else if (this.isOpen && (state === 'disconnected' || state === 'failed')) {
+      this.dispatchEvent(new Event('lost'));
     } else if (state === 'failed') {
-      this.#fail(new CallError(this.#isConnected ? 'sound_stopped' : 'no_path'));
+      this.#fail(new CallError('no_path'));
     }
   }
 

@@ -22,7 +22,7 @@ export const states = {
     button: 'Hang up',
   },
   reconnecting: {
-    headline: 'Calling again',
+    headline: 'Reconnecting',
     detail: 'The sound stopped.',
     button: 'Hang up',
   },

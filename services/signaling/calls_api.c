@@ -145,17 +145,6 @@ static void answer_offer(struct calls_api *a, struct call_work *w, size_t answer
 
 /* --- offers ----------------------------------------------------------------------------------- */
 
-/* A header of the client as text for people: printable, of one line, up to `end`. */
-static struct bytes_view note_of(struct bytes_view field, const char *end)
-{
-    size_t len = 0;
-    while (len < field.len && field.data[len] >= 0x20 && field.data[len] < 0x7f &&
-           strchr(end, field.data[len]) == NULL) {
-        len++;
-    }
-    return bytes_view_of(field.data, len);
-}
-
 static bool submit_create(struct calls_api *a, struct call_work *w, uint64_t now_us)
 {
     struct control_request request = {.kind = CONTROL_CREATE_SESSION};
@@ -166,8 +155,8 @@ static bool submit_create(struct calls_api *a, struct call_work *w, uint64_t now
     memcpy(create->ingress, a->config->ingress, sizeof(create->ingress));
     create->ingress_count = a->config->ingress_count;
     create->duration_s_max = a->config->call_duration_s_max;
-    create->client_agent = note_of(w->request->user_agent, "");
-    create->client_language = note_of(w->request->language, ",;");
+    create->client_agent = http_field_note(w->request->user_agent, "");
+    create->client_language = http_field_note(w->request->language, ",;");
     create->placement_reason = bytes_view_of_text("least_loaded");
     create->offer_unix_us = clock_unix_us() - time_since(w->started_us, now_us);
     return control_plane_submit(a->plane, w->instance_id, call_works_ticket(&a->works, w), &request,
@@ -394,6 +383,13 @@ static void answer_patch(struct calls_api *a, uint64_t exchange, const struct ht
     http_server_answer(a->server, exchange, r);
 }
 
+/* Whoever waits for new credentials has no sound meanwhile: a lost transceiver is not asked. */
+static bool is_live(struct calls_api *a, uint32_t instance_id, uint64_t now_us)
+{
+    struct fleet *fleet = control_plane_fleet(a->plane);
+    return fleet_instance_is_live(fleet_at(fleet, fleet_find(fleet, instance_id)), now_us);
+}
+
 static bool submit_update(struct calls_api *a, const struct call_work *w,
                           struct control_request *request, uint64_t now_us)
 {
@@ -423,8 +419,10 @@ void calls_api_patch(struct calls_api *a, uint64_t exchange, const struct http_r
         answer_patch(a, exchange, &response, CALL_PATCH_NOT_FOUND);
         return;
     }
-    struct call_work *w =
-        call_works_begin_for(&a->works, CALL_WORK_PATCH, exchange, call_id, instance_id, now_us);
+    struct call_work *w = is_live(a, instance_id, now_us)
+                              ? call_works_begin_for(&a->works, CALL_WORK_PATCH, exchange, call_id,
+                                                     instance_id, now_us)
+                              : NULL;
     if (w != NULL && submit_update(a, w, &update, now_us)) {
         return;
     }

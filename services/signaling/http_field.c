@@ -95,3 +95,13 @@ bool http_field_allows_request_headers(struct bytes_view field)
     }
     return field.len > 0;
 }
+
+struct bytes_view http_field_note(struct bytes_view field, const char *end)
+{
+    size_t len = 0;
+    while (len < field.len && field.data[len] >= 0x20 && field.data[len] < 0x7f &&
+           strchr(end, field.data[len]) == NULL) {
+        len++;
+    }
+    return bytes_view_of(field.data, len);
+}

@@ -18,4 +18,7 @@ MUST_USE bool http_field_content_length(struct bytes_view field, uint64_t *out);
  * field is then names, commas and blanks, and may be echoed. */
 bool http_field_allows_request_headers(struct bytes_view field);
 
+/* The value as text for people: printable, of one line, up to the first character of `end`. */
+struct bytes_view http_field_note(struct bytes_view field, const char *end);
+
 #endif

@@ -28,13 +28,28 @@ async function answer({ sdp, toneHz: frequency }) {
   tone.connect(sink);
   tone.start();
   await connection.setRemoteDescription({ type: 'offer', sdp });
-  connection.addTrack(sink.stream.getAudioTracks()[0], sink.stream);
+  [window.track] = sink.stream.getAudioTracks();
+  connection.addTrack(window.track, sink.stream);
   await connection.setLocalDescription(await connection.createAnswer());
   while (connection.iceGatheringState !== 'complete') {
     await new Promise((done) => { connection.onicegatheringstatechange = done; });
   }
   window.calls = [...(window.calls ?? []), connection];
   return connection.localDescription.sdp;
+}
+
+// Restarts the ICE of a call with the credentials of a fragment, and lets it sound again.
+async function repair({ number, fragment }) {
+  const connection = window.calls[number];
+  const lineOf = (text, name) => new RegExp(`^a=${name}:.*$`, 'm').exec(text)[0].trim();
+  const withCredentials = (sdp, names) => names.reduce((text, name) =>
+    text.replace(new RegExp(`^a=${name}:.*$`, 'gm'), lineOf(fragment, name)), sdp);
+  const sdp = withCredentials(connection.remoteDescription.sdp, ['ice-ufrag', 'ice-pwd']);
+  await connection.setRemoteDescription({ type: 'offer', sdp });
+  await connection.setLocalDescription(await connection.createAnswer());
+  await connection.getSenders()[0].replaceTrack(window.track);
+  const own = connection.localDescription.sdp;
+  return `${lineOf(own, 'ice-ufrag')}\r\n${lineOf(own, 'ice-pwd')}\r\n`;
 }
 
 async function bodyOf(request) {
@@ -48,6 +63,7 @@ export class FarEnd {
   refusal = null; // { status, body } for the next offers
   isDead = false; // hangs up on the next offers
   isMute = false; // does not answer a DELETE
+  canRepair = false; // answers a PATCH, else it is 404
   isUnreachable = false; // answers the next offers, but no check of theirs
   tab = null; // a page of this server's origin, set before the first call
 
@@ -76,6 +92,7 @@ export class FarEnd {
     }
     this.requests.push(`${request.method} ${pathname}`);
     if (request.method === 'POST') this.#call(request, response);
+    else if (request.method === 'PATCH') this.#repair(request, response);
     else if (!this.isMute) response.end();
   }
 
@@ -91,6 +108,17 @@ export class FarEnd {
       'Content-Security-Policy': policy,
     });
     response.end(readFileSync(path));
+  }
+
+  async #repair(request, response) {
+    if (!this.canRepair || request.headers['if-match'] !== '*') {
+      response.writeHead(404).end();
+      return;
+    }
+    const fragment = await bodyOf(request);
+    const number = this.count(`POST ${callsPath}`) - 1;
+    const body = await this.tab.evaluate(repair, { number, fragment });
+    response.writeHead(200, { 'Content-Type': 'application/trickle-ice-sdpfrag' }).end(body);
   }
 
   async #call(request, response) {

@@ -112,6 +112,20 @@ await test('sound that stops is called again', {}, async (page, farEnd) => {
   check('the first was deleted', farEnd.count(`DELETE ${location}`) === 1, farEnd.requests);
 });
 
+await test('a call that can get another path is not made again', {}, async (page, farEnd) => {
+  await call(page);
+  farEnd.canRepair = true;
+  await silence(farEnd);
+  await waitForState(page, 'reconnecting', 6000);
+  check('it says which attempt', (await message(page)).includes('Attempt 1 of 3'),
+    await message(page));
+  await waitForState(page, 'talking', 3000);
+  check('there was one call', farEnd.count(`POST ${callsPath}`) === 1, farEnd.requests);
+  check('one new path', farEnd.count(`PATCH ${location}`) === 1, farEnd.requests);
+  const before = await page.evaluate(() => window.earshot.stats.packetsReceived);
+  await page.waitForFunction((count) => window.earshot.stats.packetsReceived > count + 20, before);
+});
+
 await test('after three attempts the last refusal is shown', {}, async (page, farEnd) => {
   await call(page);
   farEnd.refusal = refusal(503, 'backend_unavailable', '');

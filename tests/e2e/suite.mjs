@@ -45,8 +45,8 @@ export function pidOf(service) {
   return Number(readFileSync(join(run, `${service}.pid`), 'utf8'));
 }
 
-// kill -9, then the same program with the same words and surroundings, at once.
-export function killAndRestart(service) {
+// kill -9; the result starts the same program with the same words and surroundings.
+export function kill(service) {
   const pid = pidOf(service);
   const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
   const cwd = execFileSync('readlink', [`/proc/${pid}/cwd`], { encoding: 'utf8' }).trim();
@@ -54,12 +54,16 @@ export function killAndRestart(service) {
     readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter(Boolean)
       .map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]));
   process.kill(pid, 'SIGKILL');
-  const log = openSync(join(run, 'earshot.log'), 'a');
-  const stdio = ['ignore', log, log];
-  const child = spawn(words[0], words.slice(1), { cwd, env, detached: true, stdio });
-  child.unref();
-  writeFileSync(join(run, `${service}.pid`), `${child.pid}\n`);
+  return () => {
+    const log = openSync(join(run, 'earshot.log'), 'a');
+    const stdio = ['ignore', log, log];
+    const child = spawn(words[0], words.slice(1), { cwd, env, detached: true, stdio });
+    child.unref();
+    writeFileSync(join(run, `${service}.pid`), `${child.pid}\n`);
+  };
 }
+
+export const killAndRestart = (service) => kill(service)();
 
 // A microphone: 16-bit mono WAV, 48 kHz; sample(second) gives -1..1. Chromium plays it in a loop.
 export function writeWav(file, seconds, sample) {

@@ -203,6 +203,20 @@ static void what_cannot_be_done_leaves_nothing_behind(void **state)
     assert_true(calls_api_is_idle(world.calls));
 }
 
+/* Not after the patience that a silent one gets. */
+static void a_lost_transceiver_is_not_asked(void **state)
+{
+    (void)state;
+    const char *path = make_call();
+    world.is_announcing = false;
+    world.is_silent = true;
+    const struct fleet *fleet = control_plane_fleet(world.plane);
+    WORLD_UNTIL(!fleet_instance_is_live(fleet_at(fleet, 0), clock_now_us()));
+    (void)patch(path, "*");
+    assert_true(world_answer_is(503, "does not answer"));
+    assert_int_equal(world.updated, 0);
+}
+
 static void a_client_that_leaves_takes_its_patch_with_it(void **state)
 {
     (void)state;
@@ -230,6 +244,7 @@ int main(void)
         WORLD_TEST(a_restart_is_answered_by_the_calls_own_transceiver),
         WORLD_TEST(candidates_get_no_content),
         WORLD_TEST(what_cannot_be_done_leaves_nothing_behind),
+        WORLD_TEST(a_lost_transceiver_is_not_asked),
         WORLD_TEST(a_client_that_leaves_takes_its_patch_with_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,12 +84,32 @@ static void only_names_of_our_clients_are_allowed_and_all_or_none(void **state)
     }
 }
 
+static void a_note_is_printable_and_ends_where_it_must(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *field;
+        const char *end;
+        const char *note;
+    } row[] = {
+        {"kit/1.0", "", "kit/1.0"}, {"de-DE,de;q=0.9", ",;", "de-DE"},
+        {"a\nb", "", "a"},          {"a\x7f", "", "a"},
+        {"\xc3\xa4", "", ""},       {"", ",", ""},
+        {"~ !", "", "~ !"},
+    };
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        assert_true(bytes_equal(http_field_note(bytes_view_of_text(row[i].field), row[i].end),
+                                bytes_view_of_text(row[i].note)));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(media_types_compare_without_case_and_parameters),
         cmocka_unit_test(a_content_length_is_digits_alone),
         cmocka_unit_test(only_names_of_our_clients_are_allowed_and_all_or_none),
+        cmocka_unit_test(a_note_is_printable_and_ends_where_it_must),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
