@@ -192,6 +192,7 @@ static void reload_keys(struct transceiver *t)
     struct fault fault = {0};
     struct key_ring *ring = key_ring_load(t->config.keys_directory, &fault);
     if (ring == NULL) {
+        metric_add(&t->metrics.key_reloads_failed, 1);
         log_error("keys.reload_failed error=\"%s\" effect=\"the old ring stays\"", fault.text);
         return;
     }

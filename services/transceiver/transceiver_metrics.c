@@ -97,9 +97,18 @@ static const struct {
      offsetof(struct backend_port_counters, is_up)},
     {"earshot_transceiver_backend_losses_total", METRIC_COUNTER, "Backend links that broke",
      IN_BACKEND, offsetof(struct backend_port_counters, losses)},
+    {"earshot_transceiver_backend_go_aways_total", METRIC_COUNTER,
+     "Backends that said they go away", IN_BACKEND,
+     offsetof(struct backend_port_counters, go_aways)},
     {"earshot_transceiver_backend_audio_dropped_total", METRIC_COUNTER,
      "Audio frames dropped because the backend did not read", IN_BACKEND,
      offsetof(struct backend_port_counters, stream.audio_dropped)},
+    {"earshot_transceiver_backend_messages_dropped_total", METRIC_COUNTER,
+     "Events and statistics dropped because the backend did not read", IN_BACKEND,
+     offsetof(struct backend_port_counters, stream.messages_dropped)},
+    {"earshot_transceiver_backend_errors_received_total", METRIC_COUNTER,
+     "ERROR frames of backends", IN_BACKEND,
+     offsetof(struct backend_port_counters, stream.errors_received)},
 };
 
 static const char *end_reason(size_t i)
@@ -126,6 +135,11 @@ static const char *voice_verdict(size_t i)
 static const char *rtcp_verdict(size_t i)
 {
     return i == 0 ? "ok" : rtcp_packet_result_name((enum rtcp_packet_result)(RTCP_PACKET_END + i));
+}
+
+static const char *error_code(size_t i)
+{
+    return backend_stream_error_name((enum backend_stream_error)i);
 }
 
 /* Families of one label; its values are an enum, and the counters an array by it. */
@@ -155,6 +169,9 @@ static const struct {
      "RTCP of clients, by what is wrong with it, in calls that have ended", "verdict", rtcp_verdict,
      RTCP_PACKET_RESULT_COUNT - RTCP_PACKET_END, IN_CALLS,
      offsetof(struct shard_counters, rtcp_compounds) + RTCP_PACKET_END * sizeof(metric_value)},
+    {"earshot_transceiver_backend_errors_sent_total", "ERROR frames to backends, by code", "code",
+     error_code, BACKEND_STREAM_ERRORS, IN_BACKEND,
+     offsetof(struct backend_port_counters, stream.errors_sent)},
 };
 
 static void print_labelled(struct metrics_text *t, const char *label, const char *value,
@@ -231,6 +248,9 @@ static void print_keys(struct metrics_text *t, const struct transceiver_metrics 
             metrics_sample_u64(t, labels, 1);
         }
     }
+    metrics_family(t, "earshot_key_ring_reloads_failed_total", METRIC_COUNTER,
+                   "Reloads that left the old ring in place");
+    metrics_sample_u64(t, "ring=\"media\"", metric_get(&m->key_reloads_failed));
 }
 
 void transceiver_metrics_print(struct metrics_text *t, void *context)

@@ -13,6 +13,7 @@ struct transceiver_metrics {
     metric_value is_draining;
     metric_value key_ids; /* bit i: the ring has key i */
     metric_value key_active;
+    metric_value key_reloads_failed;
 };
 
 /* A metrics_source; context is a struct transceiver_metrics. */

@@ -120,22 +120,31 @@ static size_t to_backend(struct sim_cluster *c, struct bytes_view bytes, uint64_
     return len;
 }
 
+static bool move_to_backend(struct sim_cluster *c, uint64_t now_us)
+{
+    struct bytes_view piece[BACKEND_STREAM_PIECES_MAX];
+    const size_t count = backend_stream_gather(c->stream, piece, now_us);
+    size_t moved = 0;
+    bool has_room = true;
+    for (size_t i = 0; i < count && has_room; i++) {
+        const size_t len = to_backend(c, piece[i], now_us);
+        has_room = len == piece[i].len;
+        moved += len;
+    }
+    backend_stream_sent(c->stream, moved, now_us);
+    return moved > 0;
+}
+
 static bool move_backend_bytes(struct sim_cluster *c, uint64_t now_us)
 {
-    bool moved = false;
-    const struct bytes_view down = backend_stream_output(c->stream);
-    if (down.len > 0) {
-        const size_t len = to_backend(c, down, now_us);
-        backend_stream_sent(c->stream, len, now_us);
-        moved = len > 0;
-    }
+    bool moved = move_to_backend(c, now_us);
     const struct bytes_view up =
         c->stub != NULL ? stub_link_output(c->stub, now_us) : sim_backend_output(c->config.agent);
     if (up.len > 0) {
         const struct bytes_span room = backend_stream_reserve(c->stream);
         const size_t len = up.len < room.cap ? up.len : room.cap;
         memcpy(room.data, up.data, len);
-        backend_stream_commit(c->stream, len, now_us);
+        backend_stream_commit(c->stream, len);
         if (c->stub != NULL) {
             stub_link_sent(c->stub, len, now_us);
         } else {
@@ -171,7 +180,7 @@ static void drain_outbox(struct sim_cluster *c, uint64_t now_us)
     }
     while (outbox_next_frame(outbox, &cursor, &id, &frame)) {
         o->frame(o->context, &frame, false);
-        backend_stream_send(c->stream, &frame);
+        backend_stream_send(c->stream, &frame, now_us);
     }
     outbox_clear(outbox);
 }
@@ -356,14 +365,14 @@ struct sim_cluster *sim_cluster_create(const struct sim_cluster_config *config, 
     (void)good;
     create_relay(c);
     create_transceiver(c);
-    c->behaviour = (struct stub_behaviour){
-        .mode = config->mode,
-        .mode_name = "sim",
-        .tone_hz = config->tone_hz,
-        .greeting_16k = {greeting, COUNT_OF(greeting)},
-        .greeting_24k = {greeting, COUNT_OF(greeting)},
-        .sessions_max = config->rejects ? 0 : (unsigned)config->call_count_max,
-        .counters = &c->stub_counters};
+    c->behaviour = (struct stub_behaviour){.mode = config->mode,
+                                           .mode_name = "sim",
+                                           .tone_hz = config->tone_hz,
+                                           .greeting_16k = {greeting, COUNT_OF(greeting)},
+                                           .greeting_24k = {greeting, COUNT_OF(greeting)},
+                                           .sessions_max = (unsigned)config->call_count_max,
+                                           .is_draining = config->rejects,
+                                           .counters = &c->stub_counters};
     connect_backend(c, now_us);
     announce(c, now_us);
     while (move_backend_bytes(c, now_us)) {

@@ -76,15 +76,36 @@ static void tick_when_due(struct world *w)
 /* One turn of a loop, when the socket has something to say. */
 static void serve(struct world *w)
 {
-    struct pollfd fd = {0};
+    struct pollfd fds[BACKEND_PORT_CONNECTIONS];
     struct backend_frame frame;
-    backend_port_want(w->port, &fd.fd, &fd.events);
-    assert_true(fd.fd >= 0);
-    assert_int_equal(poll(&fd, 1, PATIENCE_MS), 1);
-    backend_port_service(w->port, fd.revents, w->now_us);
+    backend_port_want(w->port, fds);
+    assert_true(fds[0].fd >= 0 || fds[1].fd >= 0);
+    assert_in_range(poll(fds, COUNT_OF(fds), PATIENCE_MS), 1, 2);
+    backend_port_service(w->port, fds, w->now_us);
     while (backend_port_poll_frame(w->port, &frame, w->now_us)) {
     }
     backend_port_flush(w->port, w->now_us);
+}
+
+static void start_session(struct world *w)
+{
+    const struct backend_frame start = {.type = BACKEND_SESSION_START, .session = ID};
+    backend_port_send(w->port, &start, w->now_us);
+}
+
+/* The only session is told that its connection broke, once. */
+static void assert_session_is_lost(struct world *w)
+{
+    uint32_t id = 0;
+    assert_true(backend_port_poll_lost(w->port, &id));
+    assert_int_equal(id, ID);
+    assert_false(backend_port_poll_lost(w->port, &id));
+}
+
+static void assert_nothing_is_lost(struct world *w)
+{
+    uint32_t id = 0;
+    assert_false(backend_port_poll_lost(w->port, &id));
 }
 
 /* Dials and connects; nobody has greeted. */
@@ -111,15 +132,15 @@ static void without_an_address_nothing_is_dialled(void **state)
     struct world w = {.far_end = {.listener = -1, .link = -1}};
     create_port(&w, NULL);
     for (int i = 0; i < 3; i++) {
-        int fd = 0;
-        short events = 0;
+        struct pollfd fds[BACKEND_PORT_CONNECTIONS];
         tick_when_due(&w);
-        backend_port_want(w.port, &fd, &events);
-        assert_int_equal(fd, -1);
+        backend_port_want(w.port, fds);
+        assert_int_equal(fds[0].fd, -1);
+        assert_int_equal(fds[1].fd, -1);
     }
     assert_false(backend_port_is_up(w.port));
     backend_port_flush(w.port, w.now_us);
-    backend_port_send(w.port, &(struct backend_frame){.session = ID});
+    start_session(&w);
     close_world(&w);
 }
 
@@ -138,21 +159,24 @@ static void a_link_is_up_when_both_have_greeted_and_carries_frames(void **state)
         const struct backend_port_counters *c = backend_port_counters(w.port);
         assert_int_equal(metric_get(&c->is_up), 1);
         assert_int_equal(metric_get(&c->connects), 1);
-        backend_port_send(w.port,
-                          &(struct backend_frame){.type = BACKEND_SESSION_START, .session = ID});
+        start_session(&w);
         backend_port_flush(w.port, w.now_us);
         assert_int_equal(far_end_hear(&w.far_end), BACKEND_SESSION_START);
         far_end_say(&w.far_end, BACKEND_AUDIO_OUT, ID, 0, "abcd");
-        struct pollfd fd = {.fd = -1};
-        backend_port_want(w.port, &fd.fd, &fd.events);
-        assert_int_equal(fd.events, POLLIN); /* nothing waits to be written */
-        assert_int_equal(poll(&fd, 1, PATIENCE_MS), 1);
-        backend_port_service(w.port, fd.revents, w.now_us);
+        struct pollfd fds[BACKEND_PORT_CONNECTIONS];
+        backend_port_want(w.port, fds);
+        assert_int_equal(fds[0].events, POLLIN); /* nothing waits to be written */
+        assert_int_equal(poll(fds, COUNT_OF(fds), PATIENCE_MS), 1);
+        backend_port_service(w.port, fds, w.now_us);
+        assert_true(backend_port_has_frames(w.port));
+        backend_port_want(w.port, fds);
+        assert_int_equal(fds[0].events, 0); /* what was read is polled first */
         assert_true(backend_port_poll_frame(w.port, &frame, w.now_us));
         assert_int_equal(frame.session, ID);
         assert_true(bytes_equal(frame.payload, bytes_view_of_text("abcd")));
         assert_false(backend_port_poll_frame(w.port, &frame, w.now_us));
-        assert_false(backend_port_poll_lost(w.port));
+        assert_false(backend_port_has_frames(w.port));
+        assert_nothing_is_lost(&w);
         close_world(&w);
     }
 }
@@ -171,7 +195,7 @@ static void each_refusal_doubles_the_wait_up_to_two_seconds(void **state)
         const uint64_t wait_us = backend_port_next_timeout(w.port) - w.now_us;
         assert_in_range(wait_us, wait_ms[i] * 500, wait_ms[i] * 1000);
     }
-    assert_false(backend_port_poll_lost(w.port)); /* there was nothing to lose */
+    assert_nothing_is_lost(&w); /* there was nothing to lose */
     assert_int_equal(metric_get(&backend_port_counters(w.port)->losses), 0);
     close_world(&w);
 }
@@ -204,11 +228,13 @@ static void a_lost_link_is_told_once_and_dialled_again_soon(void **state)
     open_world(&w);
     for (uint64_t losses = 1; losses <= 3; losses++) {
         greet_world(&w);
+        assert_true(backend_port_poll_up(w.port));
+        assert_false(backend_port_poll_up(w.port));
+        start_session(&w);
         far_end_hang_up(&w.far_end);
         serve(&w);
         assert_false(backend_port_is_up(w.port));
-        assert_true(backend_port_poll_lost(w.port));
-        assert_false(backend_port_poll_lost(w.port));
+        assert_session_is_lost(&w);
         assert_int_equal(metric_get(&backend_port_counters(w.port)->losses), losses);
         assert_int_equal(metric_get(&backend_port_counters(w.port)->is_up), 0);
         assert_in_range(backend_port_next_timeout(w.port) - w.now_us, 50000, 100000);
@@ -226,10 +252,9 @@ static void a_link_that_breaks_while_writing_is_lost_too(void **state)
     const struct linger reset = {.l_onoff = 1};
     assert_int_equal(setsockopt(w.far_end.link, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
     far_end_hang_up(&w.far_end);
-    backend_port_send(w.port,
-                      &(struct backend_frame){.type = BACKEND_SESSION_START, .session = ID});
+    start_session(&w);
     backend_port_flush(w.port, w.now_us);
-    assert_true(backend_port_poll_lost(w.port));
+    assert_session_is_lost(&w);
     close_world(&w);
 }
 
@@ -244,7 +269,7 @@ static void last_words_are_said_before_the_link_is_closed(void **state)
     serve(&w);
     assert_int_equal(far_end_hear(&w.far_end), BACKEND_ERROR);
     assert_int_equal(far_end_hear(&w.far_end), 0);
-    assert_false(backend_port_poll_lost(w.port)); /* it never was up */
+    assert_nothing_is_lost(&w); /* it never was up */
     close_world(&w);
 }
 
@@ -255,16 +280,16 @@ static void what_the_far_end_says_before_it_closes_is_heard(void **state)
     struct backend_frame frame;
     open_world(&w);
     greet_world(&w);
-    backend_port_send(w.port,
-                      &(struct backend_frame){.type = BACKEND_SESSION_START, .session = ID});
+    start_session(&w);
     far_end_say(&w.far_end, BACKEND_SESSION_END, ID, 0, "{}");
     far_end_hang_up(&w.far_end);
     bool was_heard = false;
-    for (int turn = 0; turn < 5 && !backend_port_poll_lost(w.port); turn++) {
-        struct pollfd fd = {0};
-        backend_port_want(w.port, &fd.fd, &fd.events);
-        assert_int_equal(poll(&fd, 1, PATIENCE_MS), 1);
-        backend_port_service(w.port, fd.revents, w.now_us);
+    uint32_t id = 0;
+    for (int turn = 0; turn < 5 && !backend_port_poll_lost(w.port, &id); turn++) {
+        struct pollfd fds[BACKEND_PORT_CONNECTIONS];
+        backend_port_want(w.port, fds);
+        assert_int_equal(poll(fds, COUNT_OF(fds), PATIENCE_MS), 1);
+        backend_port_service(w.port, fds, w.now_us);
         while (backend_port_poll_frame(w.port, &frame, w.now_us)) {
             was_heard = frame.type == BACKEND_SESSION_END;
         }
@@ -273,7 +298,38 @@ static void what_the_far_end_says_before_it_closes_is_heard(void **state)
     close_world(&w);
 }
 
-static void a_backend_that_goes_away_is_down_but_not_lost(void **state)
+/* Its calls go on there, and new ones elsewhere. */
+static void a_backend_that_goes_away_keeps_its_calls_and_another_is_dialled(void **state)
+{
+    (void)state;
+    struct world w;
+    struct far_end old;
+    open_world(&w);
+    greet_world(&w);
+    start_session(&w);
+    far_end_say(&w.far_end, BACKEND_GOAWAY, 0, 1, "{\"deadline_ms\":60000}");
+    serve(&w);
+    assert_int_equal(far_end_hear(&w.far_end), BACKEND_SESSION_START);
+    assert_false(backend_port_is_up(w.port));
+    assert_int_equal(metric_get(&backend_port_counters(w.port)->is_up), 0);
+    assert_int_equal(metric_get(&backend_port_counters(w.port)->go_aways), 1);
+    assert_nothing_is_lost(&w);
+    old = w.far_end;
+    w.far_end.link = -1;
+    greet_world(&w);
+    const struct backend_frame audio = {.type = BACKEND_AUDIO_IN, .session = ID};
+    backend_port_send(w.port, &audio, w.now_us);
+    backend_port_flush(w.port, w.now_us);
+    assert_int_equal(far_end_hear(&old), BACKEND_AUDIO_IN);
+    assert_int_equal(metric_get(&backend_port_counters(w.port)->losses), 0);
+    (void)close(old.link);
+    serve(&w);
+    assert_session_is_lost(&w);
+    assert_true(backend_port_is_up(w.port));
+    close_world(&w);
+}
+
+static void a_backend_that_goes_away_without_calls_is_left_at_once(void **state)
 {
     (void)state;
     struct world w;
@@ -281,9 +337,31 @@ static void a_backend_that_goes_away_is_down_but_not_lost(void **state)
     greet_world(&w);
     far_end_say(&w.far_end, BACKEND_GOAWAY, 0, 1, "{}");
     serve(&w);
-    assert_false(backend_port_is_up(w.port));
-    assert_int_equal(metric_get(&backend_port_counters(w.port)->is_up), 0);
-    assert_false(backend_port_poll_lost(w.port));
+    assert_int_equal(far_end_hear(&w.far_end), 0);
+    assert_nothing_is_lost(&w);
+    assert_int_equal(metric_get(&backend_port_counters(w.port)->losses), 0);
+    close_world(&w);
+}
+
+static void a_frame_that_its_session_refuses_breaks_the_connection(void **state)
+{
+    (void)state;
+    struct world w;
+    struct backend_frame frame;
+    struct pollfd fds[BACKEND_PORT_CONNECTIONS];
+    open_world(&w);
+    greet_world(&w);
+    start_session(&w);
+    far_end_say(&w.far_end, BACKEND_SESSION_ACCEPT, ID, 0, "yes");
+    backend_port_want(w.port, fds);
+    fds[0].events = POLLIN;
+    assert_int_equal(poll(fds, 1, PATIENCE_MS), 1);
+    backend_port_service(w.port, fds, w.now_us);
+    assert_true(backend_port_poll_frame(w.port, &frame, w.now_us));
+    backend_port_refuse(w.port, &frame, w.now_us);
+    backend_port_flush(w.port, w.now_us);
+    assert_int_equal(far_end_hear(&w.far_end), BACKEND_ERROR);
+    assert_session_is_lost(&w);
     close_world(&w);
 }
 
@@ -321,17 +399,17 @@ static void a_connect_that_hangs_is_given_up_after_two_seconds(void **state)
     backend_port_set_addresses(w.port, &w.address, 1);
     tick_when_due(&w);
     const uint64_t dialled_us = w.now_us;
-    struct pollfd fd = {0};
-    backend_port_want(w.port, &fd.fd, &fd.events);
-    assert_int_equal(fd.events, POLLIN | POLLOUT);
-    assert_int_equal(poll(&fd, 1, 50), 0);
+    struct pollfd fds[BACKEND_PORT_CONNECTIONS];
+    backend_port_want(w.port, fds);
+    assert_int_equal(fds[0].events, POLLOUT);
+    assert_int_equal(poll(fds, 1, 50), 0);
     assert_true(backend_port_next_timeout(w.port) == dialled_us + 2000000);
     backend_port_tick(w.port, dialled_us + 1999999);
-    backend_port_want(w.port, &fd.fd, &fd.events);
-    assert_true(fd.fd >= 0);
+    backend_port_want(w.port, fds);
+    assert_true(fds[0].fd >= 0);
     tick_when_due(&w);
-    backend_port_want(w.port, &fd.fd, &fd.events);
-    assert_int_equal(fd.fd, -1);
+    backend_port_want(w.port, fds);
+    assert_int_equal(fds[0].fd, -1);
     for (int i = 0; i < FILLERS; i++) {
         (void)close(filler[i]);
     }
@@ -387,7 +465,9 @@ int main(void)
         cmocka_unit_test(a_link_that_breaks_while_writing_is_lost_too),
         cmocka_unit_test(last_words_are_said_before_the_link_is_closed),
         cmocka_unit_test(what_the_far_end_says_before_it_closes_is_heard),
-        cmocka_unit_test(a_backend_that_goes_away_is_down_but_not_lost),
+        cmocka_unit_test(a_backend_that_goes_away_keeps_its_calls_and_another_is_dialled),
+        cmocka_unit_test(a_backend_that_goes_away_without_calls_is_left_at_once),
+        cmocka_unit_test(a_frame_that_its_session_refuses_breaks_the_connection),
         cmocka_unit_test(a_backend_that_never_greets_is_left_after_two_seconds),
         cmocka_unit_test(a_connect_that_hangs_is_given_up_after_two_seconds),
         cmocka_unit_test(every_address_gets_its_turn),

@@ -1,170 +1,5 @@
-/* backend_stream_test.c - greeting, numbering, heartbeat, and a backend that does not read */
-#include "tests/testing.h"
-
-#include "services/transceiver/port/backend_stream.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-#define BEGIN_US UINT64_C(50000000)
-#define SESSIONS 4
-#define ID(slot) ((uint32_t)(slot) << 8 | 1u)
-
-/* The far end: numbers what it says, and keeps what it hears. */
-struct world {
-    struct backend_stream_counters counters;
-    struct backend_stream *stream;
-    uint64_t now_us;
-    uint32_t next_out[SESSIONS + 1]; /* by slot + 1; 0 is the connection */
-    struct backend_frame_reader *heard;
-};
-
-static void open_world(struct world *w)
-{
-    const struct backend_stream_config config = {
-        .name = "tester", .instance_id = 0x1234, .session_capacity = SESSIONS};
-    *w = (struct world){.now_us = BEGIN_US, .heard = backend_frame_reader_create()};
-    w->stream = backend_stream_create(&config, &w->counters, BEGIN_US);
-    assert_non_null(w->stream);
-}
-
-static void close_world(struct world *w)
-{
-    backend_stream_destroy(w->stream);
-    backend_frame_reader_destroy(w->heard);
-}
-
-static void feed(struct world *w, const uint8_t *data, size_t len)
-{
-    while (len > 0) {
-        const struct bytes_span room = backend_stream_reserve(w->stream);
-        const size_t part = len < room.cap ? len : room.cap;
-        memcpy(room.data, data, part);
-        backend_stream_commit(w->stream, part, w->now_us);
-        data += part;
-        len -= part;
-    }
-}
-
-static size_t encode(const struct backend_frame *frame, uint8_t *out)
-{
-    backend_frame_encode_header(frame, out);
-    if (frame->payload.len > 0) {
-        memcpy(out + BACKEND_FRAME_HEADER_BYTES, frame->payload.data, frame->payload.len);
-    }
-    return BACKEND_FRAME_HEADER_BYTES + frame->payload.len;
-}
-
-/* The backend says a frame with the next number of its session. */
-static void say(struct world *w, unsigned type, uint32_t session, const char *payload)
-{
-    uint8_t bytes[4096];
-    const struct backend_frame frame = {
-        .type = (uint8_t)type,
-        .session = session,
-        .sequence = w->next_out[session == 0 ? 0 : (session >> 8) + 1]++,
-        .payload = bytes_view_of_text(payload),
-    };
-    feed(w, bytes, encode(&frame, bytes));
-}
-
-static bool poll_frame(struct world *w, struct backend_frame *out)
-{
-    return backend_stream_poll_frame(w->stream, out, w->now_us);
-}
-
-/* Lets the stream act on what it has, and expects no frame of a session. */
-static void settle(struct world *w)
-{
-    struct backend_frame frame;
-    assert_false(poll_frame(w, &frame));
-}
-
-/* The far end reads everything that waits for it. */
-static void read_output(struct world *w)
-{
-    const struct bytes_view output = backend_stream_output(w->stream);
-    const struct bytes_span room = backend_frame_reader_reserve(w->heard);
-    const size_t len = output.len < room.cap ? output.len : room.cap;
-    memcpy(room.data, output.data, len);
-    backend_frame_reader_commit(w->heard, len);
-    backend_stream_sent(w->stream, len, w->now_us);
-}
-
-static struct backend_frame expect_heard(struct world *w, unsigned type, uint32_t session,
-                                         uint32_t sequence)
-{
-    struct backend_frame frame;
-    enum backend_frame_result result = backend_frame_reader_poll(w->heard, &frame);
-    if (result == BACKEND_FRAME_MORE) {
-        read_output(w);
-        result = backend_frame_reader_poll(w->heard, &frame);
-    }
-    assert_int_equal(result, BACKEND_FRAME_OK);
-    assert_int_equal(frame.type, type);
-    assert_int_equal(frame.session, session);
-    assert_int_equal(frame.sequence, sequence);
-    return frame;
-}
-
-static void assert_silent(struct world *w)
-{
-    struct backend_frame frame;
-    read_output(w);
-    assert_int_equal(backend_frame_reader_poll(w->heard, &frame), BACKEND_FRAME_MORE);
-}
-
-static void assert_holds(const struct backend_frame *frame, const char *what)
-{
-    char text[1024];
-    (void)snprintf(text, sizeof(text), "%.*s", (int)frame->payload.len,
-                   (const char *)frame->payload.data);
-    if (strstr(text, what) == NULL) {
-        fail_msg("%s is not in %s", what, text);
-    }
-}
-
-/* Failed for `code`, said so, and is quiet for good. */
-static void assert_failed(struct world *w, const char *code, uint32_t sequence_of_error)
-{
-    struct backend_frame frame;
-    assert_non_null(backend_stream_failure(w->stream));
-    assert_string_equal(backend_stream_failure(w->stream), code);
-    assert_false(backend_stream_is_up(w->stream));
-    assert_false(backend_stream_is_greeted(w->stream));
-    frame = expect_heard(w, BACKEND_ERROR, 0, sequence_of_error);
-    assert_holds(&frame, code);
-    assert_holds(&frame, "\"fatal\":true");
-    assert_true(backend_stream_next_timeout(w->stream) == TIME_NEVER);
-    say(w, BACKEND_PING, 0, "12345678");
-    assert_false(poll_frame(w, &frame));
-    backend_stream_tick(w->stream, TIME_NEVER - 1);
-    assert_silent(w);
-}
-
-static void greet(struct world *w)
-{
-    expect_heard(w, BACKEND_HELLO, 0, 0);
-    say(w, BACKEND_HELLO, 0, "{\"name\":\"far end\"}");
-    settle(w);
-    assert_true(backend_stream_is_up(w->stream));
-}
-
-static void start(struct world *w, uint32_t session)
-{
-    const struct backend_frame frame = {.type = BACKEND_SESSION_START, .session = session};
-    w->next_out[(session >> 8) + 1] = 0;
-    backend_stream_send(w->stream, &frame);
-}
-
-static void send_frame(struct world *w, unsigned type, uint32_t session, size_t payload_bytes)
-{
-    static const uint8_t payload[BACKEND_FRAME_PAYLOAD_MAX];
-    const struct backend_frame frame = {.type = (uint8_t)type,
-                                        .session = session,
-                                        .payload = bytes_view_of(payload, payload_bytes)};
-    backend_stream_send(w->stream, &frame);
-}
+/* backend_stream_test.c - greeting, numbering, heartbeat, errors, and going away */
+#include "tests/unit/backend_stream_world.h"
 
 /* --- greeting --------------------------------------------------------------------------------- */
 
@@ -307,15 +142,15 @@ static void each_session_and_the_connection_have_numbers_of_their_own(void **sta
     send_frame(&w, BACKEND_CONNECTED, ID(3), 8);
     say(&w, BACKEND_PING, 0, "12345678");
     settle(&w);
-    expect_heard(&w, BACKEND_SESSION_START, ID(0), 0);
-    expect_heard(&w, BACKEND_SESSION_START, ID(3), 0);
-    for (uint32_t i = 1; i < 4; i++) {
-        expect_heard(&w, BACKEND_AUDIO_IN, ID(0), i);
-    }
-    expect_heard(&w, BACKEND_CONNECTED, ID(3), 1);
     const struct backend_frame pong = expect_heard(&w, BACKEND_PONG, 0, 1);
     assert_int_equal(pong.time_us, w.now_us);
     assert_true(bytes_equal(pong.payload, bytes_view_of_text("12345678")));
+    expect_heard(&w, BACKEND_SESSION_START, ID(0), 0);
+    expect_heard(&w, BACKEND_SESSION_START, ID(3), 0);
+    expect_heard(&w, BACKEND_CONNECTED, ID(3), 1);
+    for (uint32_t i = 1; i < 4; i++) {
+        expect_heard(&w, BACKEND_AUDIO_IN, ID(0), i);
+    }
     assert_silent(&w);
     assert_int_equal(metric_get(&w.counters.frames_sent), 8);
     close_world(&w);
@@ -382,10 +217,10 @@ static void a_slot_that_is_used_again_begins_anew_and_its_old_id_is_nobody(void 
     say(&w, BACKEND_AUDIO_OUT, ID(1), "ab");
     assert_true(poll_frame(&w, &out));
     const uint32_t old_number = w.next_out[2];
-    start(&w, ID(1) + 1);
-    send_frame(&w, BACKEND_SESSION_END, ID(1), 0); /* the old one has nothing more to say */
     expect_heard(&w, BACKEND_SESSION_START, ID(1), 0);
     expect_heard(&w, BACKEND_AUDIO_IN, ID(1), 1);
+    start(&w, ID(1) + 1);
+    send_frame(&w, BACKEND_SESSION_END, ID(1), 0); /* the old one has nothing more to say */
     expect_heard(&w, BACKEND_SESSION_START, ID(1) + 1, 0);
     assert_silent(&w);
     say(&w, BACKEND_SESSION_ACCEPT, ID(1) + 1, "{}");
@@ -398,23 +233,86 @@ static void a_slot_that_is_used_again_begins_anew_and_its_old_id_is_nobody(void 
     close_world(&w);
 }
 
-static void unknown_types_are_skipped(void **state)
+static void a_slot_whose_last_word_still_waits_is_no_place_for_a_new_session(void **state)
 {
     (void)state;
-    static const unsigned type[] = {BACKEND_HELLO, BACKEND_PONG, 0x06, 0x7f, 0x80, 0xff};
     struct world w;
     open_world(&w);
     greet(&w);
-    for (size_t i = 0; i < COUNT_OF(type); i++) {
-        say(&w, type[i], 0, "whatever");
-    }
-    settle(&w);
-    assert_true(backend_stream_is_up(w.stream));
-    assert_silent(&w);
+    start(&w, ID(1));
+    send_frame(&w, BACKEND_SESSION_END, ID(1), 8);
+    start(&w, ID(1) + 1);
+    assert_false(backend_stream_has_session(w.stream, ID(1) + 1));
+    expect_heard(&w, BACKEND_SESSION_START, ID(1), 0);
+    expect_heard(&w, BACKEND_SESSION_END, ID(1), 1);
+    start(&w, ID(1) + 1);
+    assert_true(backend_stream_has_session(w.stream, ID(1) + 1));
+    expect_heard(&w, BACKEND_SESSION_START, ID(1) + 1, 0);
     close_world(&w);
 }
 
-static void going_away_takes_no_new_calls_and_lets_the_others_go_on(void **state)
+static const unsigned known_of_session[] = {
+    BACKEND_SESSION_ACCEPT, BACKEND_SESSION_REJECT, BACKEND_SESSION_END, BACKEND_SESSION_ENDED,
+    BACKEND_ERROR,          BACKEND_AUDIO_OUT,      BACKEND_FLUSH,       BACKEND_PAUSE,
+    BACKEND_RESUME,         BACKEND_EVENT,          BACKEND_CHANNEL_DATA};
+
+static bool is_known_of_session(unsigned type)
+{
+    for (size_t i = 0; i < COUNT_OF(known_of_session); i++) {
+        if (known_of_session[i] == type) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void each_type_of_a_session_is_passed_on_or_unsupported_or_skipped(void **state)
+{
+    (void)state;
+    for (unsigned type = 0; type <= 0xff; type++) {
+        struct world w;
+        struct backend_frame out;
+        open_world(&w);
+        greet(&w);
+        start(&w, ID(1));
+        expect_heard(&w, BACKEND_SESSION_START, ID(1), 0);
+        say(&w, type, ID(1), "{}");
+        assert_int_equal(poll_frame(&w, &out), is_known_of_session(type));
+        if (!is_known_of_session(type) && type < 0x80) {
+            const struct backend_frame error = expect_heard(&w, BACKEND_ERROR, ID(1), 1);
+            assert_holds(&error, "\"code\":\"unsupported\",\"fatal\":false");
+        }
+        assert_silent(&w);
+        assert_null(backend_stream_failure(w.stream));
+        close_world(&w);
+    }
+}
+
+static void each_type_of_the_connection_is_taken_or_unsupported_or_skipped(void **state)
+{
+    (void)state;
+    for (unsigned type = 0; type <= 0xff; type++) {
+        struct world w;
+        const bool is_known = type == BACKEND_PING || type == BACKEND_PONG ||
+                              type == BACKEND_GOAWAY || type == BACKEND_ERROR;
+        open_world(&w);
+        greet(&w);
+        say(&w, type, 0, type == BACKEND_PING ? "12345678" : "{}");
+        settle(&w);
+        if (type == BACKEND_PING) {
+            expect_heard(&w, BACKEND_PONG, 0, 1);
+        } else if (!is_known && type < 0x80) {
+            const struct backend_frame error = expect_heard(&w, BACKEND_ERROR, 0, 1);
+            assert_holds(&error, "\"code\":\"unsupported\",\"fatal\":false");
+        }
+        assert_silent(&w);
+        assert_null(backend_stream_failure(w.stream));
+        close_world(&w);
+    }
+}
+
+/* Of the connection, and of each session, whoever found the fault. */
+static void at_most_one_error_a_session_and_second_is_said(void **state)
 {
     (void)state;
     struct world w;
@@ -422,18 +320,66 @@ static void going_away_takes_no_new_calls_and_lets_the_others_go_on(void **state
     open_world(&w);
     greet(&w);
     start(&w, ID(1));
-    say(&w, BACKEND_GOAWAY, 0, "{}");
-    settle(&w);
-    assert_false(backend_stream_is_up(w.stream));
-    assert_true(backend_stream_is_greeted(w.stream));
-    assert_null(backend_stream_failure(w.stream));
-    send_frame(&w, BACKEND_AUDIO_IN, ID(1), 8);
+    start(&w, ID(2));
     expect_heard(&w, BACKEND_SESSION_START, ID(1), 0);
-    expect_heard(&w, BACKEND_AUDIO_IN, ID(1), 1);
-    say(&w, BACKEND_AUDIO_OUT, ID(1), "ab");
-    assert_true(poll_frame(&w, &out));
+    expect_heard(&w, BACKEND_SESSION_START, ID(2), 0);
+    for (uint32_t second = 0; second < 3; second++) {
+        for (int i = 0; i < 4; i++) {
+            w.now_us = BEGIN_US + second * US_PER_S + (uint64_t)i * 333333;
+            send_text(&w, BACKEND_ERROR, ID(1), "{\"code\":\"credit\"}");
+            say(&w, 0x7f, ID(1), "");
+            say(&w, 0x7f, ID(2), "");
+            say(&w, 0x7f, 0, "");
+            assert_false(poll_frame(&w, &out));
+        }
+        const struct backend_frame error = expect_heard(&w, BACKEND_ERROR, ID(1), 1 + second);
+        assert_holds(&error, "credit");
+        expect_heard(&w, BACKEND_ERROR, ID(2), 1 + second);
+        expect_heard(&w, BACKEND_ERROR, 0, 1 + second);
+        assert_silent(&w);
+    }
+    assert_int_equal(metric_get(&w.counters.errors_sent[BACKEND_STREAM_CREDIT]), 3);
+    assert_int_equal(metric_get(&w.counters.errors_sent[BACKEND_STREAM_UNSUPPORTED]), 6);
     close_world(&w);
 }
+
+/* --- broken payloads ------------------------------------------------------------------------- */
+
+static void broken_payloads_of_the_connection_fail(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned type;
+        const char *payload;
+    } c[] = {{BACKEND_PING, "1234567"}, {BACKEND_PING, ""}, {BACKEND_GOAWAY, "now"}};
+    for (size_t i = 0; i < COUNT_OF(c); i++) {
+        struct world w;
+        open_world(&w);
+        greet(&w);
+        say(&w, c[i].type, 0, c[i].payload);
+        settle(&w);
+        assert_failed(&w, "bad_frame", 1);
+        close_world(&w);
+    }
+}
+
+static void a_payload_that_the_session_could_not_read_fails_the_stream(void **state)
+{
+    (void)state;
+    struct world w;
+    struct backend_frame frame;
+    open_world(&w);
+    greet(&w);
+    start(&w, ID(1));
+    expect_heard(&w, BACKEND_SESSION_START, ID(1), 0);
+    say(&w, BACKEND_SESSION_ACCEPT, ID(1), "accept");
+    assert_true(poll_frame(&w, &frame));
+    backend_stream_refuse(w.stream, &frame, w.now_us);
+    assert_failed(&w, "bad_frame", 1);
+    close_world(&w);
+}
+
+/* --- errors of the backend -------------------------------------------------------------------- */
 
 static void an_error_of_the_backend_ends_the_stream_if_it_is_fatal(void **state)
 {
@@ -526,108 +472,6 @@ static void three_heartbeats_without_a_word_are_the_end(void **state)
     close_world(&w);
 }
 
-/* --- a backend that does not read ------------------------------------------------------------- */
-
-static size_t waiting(const struct world *w)
-{
-    return backend_stream_output(w->stream).len;
-}
-
-static void voice_and_new_calls_are_dropped_first_and_counted(void **state)
-{
-    (void)state;
-    const size_t cap = 2 * BACKEND_FRAME_BYTES_MAX + SESSIONS * 25 * (32 + 960);
-    struct world w;
-    open_world(&w);
-    greet(&w);
-    start(&w, ID(0));
-    uint64_t sent = 0;
-    while (metric_get(&w.counters.audio_dropped) == 0) {
-        send_frame(&w, BACKEND_AUDIO_IN, ID(0), 960);
-        sent++;
-        assert_true(sent < 1000);
-    }
-    assert_in_range(waiting(&w), cap / 4 * 3 + 1, cap / 4 * 3 + 992);
-    const size_t before = waiting(&w);
-    start(&w, ID(1));
-    send_frame(&w, BACKEND_SESSION_END, ID(1), 0); /* nobody: its START was dropped */
-    assert_int_equal(waiting(&w), before);
-    send_frame(&w, BACKEND_PLAYBACK, ID(0), 100); /* what steers still passes */
-    assert_int_equal(waiting(&w), before + 132);
-    assert_null(backend_stream_failure(w.stream));
-    read_output(&w); /* it reads again */
-    while (waiting(&w) > cap / 4 * 3) {
-        read_output(&w);
-    }
-    const uint64_t dropped = metric_get(&w.counters.audio_dropped);
-    send_frame(&w, BACKEND_AUDIO_IN, ID(0), 960);
-    assert_int_equal(metric_get(&w.counters.audio_dropped), dropped);
-    close_world(&w);
-}
-
-static void when_nothing_fits_any_more_the_stream_fails(void **state)
-{
-    (void)state;
-    const size_t cap = 2 * BACKEND_FRAME_BYTES_MAX + SESSIONS * 25 * (32 + 960);
-    for (size_t over = 0; over <= 1; over++) {
-        struct world w;
-        open_world(&w);
-        greet(&w);
-        start(&w, ID(0));
-        while (cap - waiting(&w) > 60000) {
-            send_frame(&w, BACKEND_PLAYBACK, ID(0), 10000);
-        }
-        send_frame(&w, BACKEND_PLAYBACK, ID(0), cap - waiting(&w) - 32 + over);
-        if (over == 0) {
-            assert_int_equal(waiting(&w), cap);
-            assert_null(backend_stream_failure(w.stream));
-        } else {
-            assert_string_equal(backend_stream_failure(w.stream), "overload");
-        }
-        close_world(&w);
-    }
-}
-
-/* The far end takes odd pieces: room that was read is used again, in order. */
-static void output_that_is_taken_in_pieces_stays_in_order(void **state)
-{
-    (void)state;
-    struct world w;
-    uint8_t byte = 0;
-    uint8_t *all = malloc(1u << 20);
-    size_t all_len = 0;
-    size_t at = 0;
-    open_world(&w);
-    greet(&w);
-    start(&w, ID(0));
-    for (int i = 0; i < 600; i++) {
-        uint8_t payload[960];
-        memset(payload, byte++, sizeof(payload));
-        const struct backend_frame frame = {.type = BACKEND_AUDIO_IN,
-                                            .session = ID(0),
-                                            .payload = bytes_view_of(payload, sizeof(payload))};
-        backend_stream_send(w.stream, &frame);
-        const struct bytes_view output = backend_stream_output(w.stream);
-        const size_t take = output.len < 977 ? output.len : 977;
-        memcpy(all + all_len, output.data, take);
-        all_len += take;
-        backend_stream_sent(w.stream, take, w.now_us);
-    }
-    struct backend_frame frame;
-    size_t frame_bytes = 0;
-    for (uint32_t number = 0; backend_frame_decode(bytes_view_of(all + at, all_len - at), &frame,
-                                                   &frame_bytes) == BACKEND_FRAME_OK;
-         number++) {
-        assert_int_equal(frame.sequence, number);
-        assert_true(number == 0 || frame.payload.data[959] == (uint8_t)(number - 1));
-        at += frame_bytes;
-    }
-    assert_true(at > 580 * 992);
-    assert_int_equal(metric_get(&w.counters.audio_dropped), 0);
-    free(all);
-    close_world(&w);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -640,14 +484,15 @@ int main(void)
         cmocka_unit_test(a_gap_or_a_repeat_in_the_numbers_fails),
         cmocka_unit_test(frames_of_nobodys_sessions_are_ignored_in_both_directions),
         cmocka_unit_test(a_slot_that_is_used_again_begins_anew_and_its_old_id_is_nobody),
-        cmocka_unit_test(unknown_types_are_skipped),
-        cmocka_unit_test(going_away_takes_no_new_calls_and_lets_the_others_go_on),
+        cmocka_unit_test(a_slot_whose_last_word_still_waits_is_no_place_for_a_new_session),
+        cmocka_unit_test(each_type_of_a_session_is_passed_on_or_unsupported_or_skipped),
+        cmocka_unit_test(each_type_of_the_connection_is_taken_or_unsupported_or_skipped),
+        cmocka_unit_test(at_most_one_error_a_session_and_second_is_said),
+        cmocka_unit_test(broken_payloads_of_the_connection_fail),
+        cmocka_unit_test(a_payload_that_the_session_could_not_read_fails_the_stream),
         cmocka_unit_test(an_error_of_the_backend_ends_the_stream_if_it_is_fatal),
         cmocka_unit_test(the_smaller_heartbeat_counts_within_its_bounds),
         cmocka_unit_test(three_heartbeats_without_a_word_are_the_end),
-        cmocka_unit_test(voice_and_new_calls_are_dropped_first_and_counted),
-        cmocka_unit_test(when_nothing_fits_any_more_the_stream_fails),
-        cmocka_unit_test(output_that_is_taken_in_pieces_stays_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

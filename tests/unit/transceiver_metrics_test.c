@@ -11,7 +11,7 @@
 static struct loopback_shard world[SHARDS];
 static struct event_loop *loop[SHARDS];
 static struct transceiver_metrics metrics = {
-    .loops = loop, .loop_count = SHARDS, .capacity = 77, .is_draining = 1};
+    .loops = loop, .loop_count = SHARDS, .capacity = 77, .is_draining = 1, .key_reloads_failed = 3};
 static char *text;
 
 static void number(const metric_value *value, size_t count, uint64_t first)
@@ -98,6 +98,12 @@ static void every_reason_and_verdict_has_its_sample(void **state)
                             voice_uplink_result_name((enum voice_uplink_result)i),
                             SHARDS * metric_get(&calls->voice_packets[i]));
     }
+    const struct backend_stream_counters *stream = &event_loop_backend(loop[0])->stream;
+    for (size_t i = 0; i < BACKEND_STREAM_ERRORS; i++) {
+        metrics_check_label(text, "earshot_transceiver_backend_errors_sent_total", "code",
+                            backend_stream_error_name((enum backend_stream_error)i),
+                            SHARDS * metric_get(&stream->errors_sent[i]));
+    }
 }
 
 #define OURS(name) "earshot_transceiver_" name
@@ -138,7 +144,10 @@ static void every_other_counter_is_the_sum_of_the_shards(void **state)
         {"earshot_socket_dropped_datagrams_total", &udp->kernel_dropped},
         {OURS("backend_links"), &backend->is_up},
         {OURS("backend_losses_total"), &backend->losses},
+        {OURS("backend_go_aways_total"), &backend->go_aways},
         {OURS("backend_audio_dropped_total"), &backend->stream.audio_dropped},
+        {OURS("backend_messages_dropped_total"), &backend->stream.messages_dropped},
+        {OURS("backend_errors_received_total"), &backend->stream.errors_received},
     };
     for (size_t i = 0; i < COUNT_OF(row); i++) {
         metrics_check_sample(text, row[i].series, SHARDS * metric_get(row[i].value));
@@ -163,6 +172,7 @@ static void every_stage_of_a_set_up_has_a_histogram_for_each_shard(void **state)
 static void the_keys_of_the_ring_are_told_and_no_others(void **state)
 {
     (void)state;
+    metrics_check_sample(text, "earshot_key_ring_reloads_failed_total{ring=\"media\"}", 3);
     assert_int_equal(metrics_check_lines(text, "earshot_key_ring_key_info{"), 1);
     metrics_check_sample(
         text, "earshot_key_ring_key_info{ring=\"media\",key_id=\"07\",active=\"true\"}", 1);

@@ -328,9 +328,14 @@ static void hello(char *text)
 {
     struct backend_hello in = {.name = "t1",
                                .instance = "5eed0001",
-                               .format = {both_rates[0], both_rates[1]},
-                               .format_count = 2,
+                               .format = {{BACKEND_CODEC_PCM16, 24},
+                                          {BACKEND_CODEC_PCM16, 16},
+                                          {BACKEND_CODEC_PCM16, 48},
+                                          {BACKEND_CODEC_PCM16, 8},
+                                          {BACKEND_CODEC_OPUS, 48}},
+                               .format_count = 5,
                                .session_count_max = 251,
+                               .can_resume = true,
                                .heartbeat_ms = 1000};
     text[backend_hello_encode(&in, text, TEXT_CAP - 1)] = '\0';
 }

@@ -4,33 +4,22 @@
 #include "common/runtime/log.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-#define CONNECT_TIMEOUT_US (2 * US_PER_S)
-#define REDIAL_US_MIN      (100 * US_PER_MS)
-#define REDIAL_US_MAX      (2 * US_PER_S)
-#define TCP_TIMEOUT_MS     5000
-#define REASON_CAP         160
+#define REDIAL_US_MIN (100 * US_PER_MS)
+#define REDIAL_US_MAX (2 * US_PER_S)
 
 struct backend_port {
     struct backend_port_config config;
     struct net_addr address[BACKEND_PORT_ADDRESSES_MAX];
     size_t address_count;
-    size_t address_next;           /* to be dialled */
-    int fd;                        /* -1: waiting to dial */
-    struct backend_stream *stream; /* NULL: not connected yet */
-    uint64_t deadline_us;          /* of the redial, or of the connect */
+    size_t address_next;               /* to be dialled */
+    struct backend_connection current; /* takes new sessions */
+    struct backend_connection leaving; /* said GOAWAY */
+    struct backend_connection *polled; /* gave the last frame */
+    uint64_t dial_us;                  /* when CLOSED */
     uint64_t redial_us;
-    bool was_greeted;
-    bool was_lost;
+    bool was_up;
     bool was_complained; /* one line for a backend that can not be reached, not one each 2 s */
     struct backend_port_counters counters;
 };
@@ -41,8 +30,9 @@ struct backend_port *backend_port_create(const struct backend_port_config *confi
     assert(config->unix_path == NULL || strlen(config->unix_path) <= BACKEND_PORT_UNIX_PATH_MAX);
     if (p != NULL) {
         p->config = *config;
-        p->fd = -1;
         p->redial_us = REDIAL_US_MIN;
+        backend_connection_init(&p->current);
+        backend_connection_init(&p->leaving);
     }
     return p;
 }
@@ -52,10 +42,8 @@ void backend_port_destroy(struct backend_port *p)
     if (p == NULL) {
         return;
     }
-    if (p->fd >= 0) {
-        (void)close(p->fd);
-    }
-    backend_stream_destroy(p->stream);
+    backend_connection_close(&p->current);
+    backend_connection_close(&p->leaving);
     free(p);
 }
 
@@ -74,222 +62,237 @@ void backend_port_set_addresses(struct backend_port *p, const struct net_addr *a
     p->address_next = random_u32(p->config.random) % p->address_count;
 }
 
+static bool is_open(const struct backend_connection *c)
+{
+    return c->state == BACKEND_CONNECTION_OPEN;
+}
+
 bool backend_port_is_up(const struct backend_port *p)
 {
-    return p->stream != NULL && backend_stream_is_up(p->stream);
+    return is_open(&p->current) && backend_stream_is_up(p->current.stream);
 }
 
-/* --- the connection --------------------------------------------------------------------------- */
-
-static void hang_up(struct backend_port *p, const char *reason, uint64_t now_us)
+bool backend_port_can_resume(const struct backend_port *p)
 {
-    if (p->was_greeted) {
-        p->was_lost = true;
-        metric_add(&p->counters.losses, 1);
-        log_warn("backend.lost reason=\"%s\"", reason);
-    } else if (!p->was_complained) {
-        p->was_complained = true;
-        log_warn("backend.unreachable reason=\"%s\" effect=\"no calls until it answers\"", reason);
-    }
-    if (p->fd >= 0) {
-        (void)close(p->fd);
-        p->fd = -1;
-    }
-    backend_stream_destroy(p->stream);
-    p->stream = NULL;
-    p->was_greeted = false;
-    /* Half to the whole delay, so that shards and hosts do not dial in step. */
-    const uint64_t half_us = p->redial_us / 2;
-    p->deadline_us = now_us + half_us + random_u32(p->config.random) % (half_us + 1);
-    p->redial_us = time_earlier(p->redial_us * 2, REDIAL_US_MAX);
-    metric_set(&p->counters.is_up, 0);
+    return backend_port_is_up(p) && backend_stream_can_resume(p->current.stream);
 }
 
-static void hang_up_for_errno(struct backend_port *p, const char *doing, int error, uint64_t now_us)
-{
-    char reason[REASON_CAP];
-    (void)snprintf(reason, sizeof(reason), "%s: %s", doing, strerror(error));
-    hang_up(p, reason, now_us);
-}
-
-static int open_socket(struct backend_port *p, struct sockaddr_storage *address,
-                       socklen_t *address_len)
-{
-    if (p->config.unix_path != NULL) {
-        struct sockaddr_un *un = (struct sockaddr_un *)address;
-        un->sun_family = AF_UNIX;
-        (void)snprintf(un->sun_path, sizeof(un->sun_path), "%s", p->config.unix_path);
-        *address_len = sizeof(*un);
-        return socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    }
-    *address_len = net_addr_to_sockaddr(&p->address[p->address_next], address);
-    p->address_next = (p->address_next + 1) % p->address_count;
-    const int fd = socket(address->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    const int on = 1;
-    const int timeout_ms = TCP_TIMEOUT_MS;
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
-    return fd;
-}
+/* --- the connections -------------------------------------------------------------------------- */
 
 static void dial(struct backend_port *p, uint64_t now_us)
 {
-    struct sockaddr_storage address = {0};
-    socklen_t address_len = 0;
-    if (p->config.unix_path == NULL && p->address_count == 0) {
-        p->deadline_us = now_us + REDIAL_US_MIN; /* the name is still being looked up */
-        return;
+    const struct net_addr *address = NULL;
+    if (p->config.unix_path == NULL) {
+        if (p->address_count == 0) {
+            p->dial_us = now_us + REDIAL_US_MIN; /* the name is still being looked up */
+            return;
+        }
+        address = &p->address[p->address_next];
+        p->address_next = (p->address_next + 1) % p->address_count;
     }
-    p->fd = open_socket(p, &address, &address_len);
-    if (p->fd < 0 || (connect(p->fd, (const struct sockaddr *)&address, address_len) != 0 &&
-                      errno != EINPROGRESS)) {
-        hang_up_for_errno(p, "connect", errno, now_us);
-        return;
-    }
-    p->deadline_us = now_us + CONNECT_TIMEOUT_US;
+    backend_connection_dial(&p->current, p->config.unix_path, address, now_us);
 }
 
-static void finish_connect(struct backend_port *p, uint64_t now_us)
+/* Half to the whole delay, so that shards and hosts do not dial in step. */
+static void plan_dial(struct backend_port *p, uint64_t now_us)
 {
-    int error = 0;
-    socklen_t len = sizeof(error);
-    if (getsockopt(p->fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0 || error != 0) {
-        hang_up_for_errno(p, "connect", error, now_us);
-        return;
-    }
-    p->stream = backend_stream_create(&p->config.stream, &p->counters.stream, now_us);
-    p->deadline_us = TIME_NEVER;
-    if (p->stream == NULL) {
-        hang_up(p, "out of memory", now_us);
-    }
+    const uint64_t half_us = p->redial_us / 2;
+    p->dial_us = now_us + half_us + random_u32(p->config.random) % (half_us + 1);
+    p->redial_us = time_earlier(p->redial_us * 2, REDIAL_US_MAX);
 }
 
-/* After each change of the stream. */
-static void watch_stream(struct backend_port *p, uint64_t now_us)
+static void watch_greeting(struct backend_port *p)
 {
     char name[BACKEND_TEXT_CAP + 1];
-    if (p->stream == NULL) {
+    struct backend_connection *c = &p->current;
+    if (!is_open(c) || c->was_greeted || !backend_stream_is_greeted(c->stream)) {
         return;
     }
-    if (!p->was_greeted && backend_stream_is_greeted(p->stream)) {
-        p->was_greeted = true;
-        p->was_complained = false;
-        p->redial_us = REDIAL_US_MIN;
-        metric_add(&p->counters.connects, 1);
-        const char *peer = backend_stream_peer_name(p->stream);
-        log_info("backend.up name=%s", log_escape(bytes_view_of_text(peer), name, sizeof(name)));
+    c->was_greeted = p->was_up = true;
+    p->was_complained = false;
+    p->redial_us = REDIAL_US_MIN;
+    metric_add(&p->counters.connects, 1);
+    const char *peer = backend_stream_peer_name(c->stream);
+    log_info("backend.up name=%s resume=%s",
+             log_escape(bytes_view_of_text(peer), name, sizeof(name)),
+             backend_stream_can_resume(c->stream) ? "true" : "false");
+}
+
+/* GOAWAY: its sessions go on there, and new ones elsewhere. */
+static void watch_leaving(struct backend_port *p, uint64_t now_us)
+{
+    struct backend_connection *leaving = &p->leaving;
+    if (is_open(&p->current) && backend_stream_is_leaving(p->current.stream) &&
+        leaving->state == BACKEND_CONNECTION_CLOSED) {
+        *leaving = p->current;
+        backend_connection_init(&p->current);
+        p->polled = p->polled == &p->current ? leaving : p->polled;
+        metric_add(&p->counters.go_aways, 1);
+        log_info("backend.leaving");
+        plan_dial(p, now_us);
     }
-    metric_set(&p->counters.is_up, backend_stream_is_up(p->stream));
-    const char *failure = backend_stream_failure(p->stream);
-    if (failure != NULL) {
-        char reason[BACKEND_TEXT_CAP + 1];
-        log_escape(bytes_view_of_text(failure), reason, sizeof(reason));
-        const struct bytes_view last_words = backend_stream_output(p->stream);
-        (void)!send(p->fd, last_words.data, last_words.len, MSG_NOSIGNAL);
-        hang_up(p, reason, now_us);
+    if (is_open(leaving) && !backend_stream_has_sessions(leaving->stream)) {
+        log_info("backend.left");
+        backend_connection_close(leaving);
     }
 }
 
-/* --- bytes ------------------------------------------------------------------------------------ */
-
-void backend_port_flush(struct backend_port *p, uint64_t now_us)
+static size_t session_count(const struct backend_connection *c)
 {
-    watch_stream(p, now_us);
-    if (p->stream == NULL) {
-        return;
+    size_t cursor = 0;
+    size_t count = 0;
+    uint32_t id = 0;
+    while (c->stream != NULL && backend_stream_next_session(c->stream, &cursor, &id)) {
+        count++;
     }
-    const struct bytes_view output = backend_stream_output(p->stream);
-    if (output.len == 0) {
-        return;
-    }
-    const ssize_t written = send(p->fd, output.data, output.len, MSG_NOSIGNAL);
-    if (written > 0) {
-        backend_stream_sent(p->stream, (size_t)written, now_us);
-    } else if (written < 0 && errno != EAGAIN && errno != EINTR) {
-        hang_up_for_errno(p, "write", errno, now_us);
+    return count;
+}
+
+static void complain(struct backend_port *p, const struct backend_connection *c)
+{
+    if (c->was_greeted) {
+        metric_add(&p->counters.losses, 1);
+        log_warn("backend.lost reason=\"%s\" sessions=%zu", c->reason, session_count(c));
+    } else if (!p->was_complained) {
+        p->was_complained = true;
+        log_warn("backend.unreachable reason=\"%s\" effect=\"no calls until it answers\"",
+                 c->reason);
     }
 }
 
-static void read_socket(struct backend_port *p, uint64_t now_us)
+/* A broken connection stays until its sessions were told. */
+static void bury(struct backend_port *p, struct backend_connection *c, uint64_t now_us)
 {
-    const struct bytes_span room = backend_stream_reserve(p->stream);
-    if (room.cap == 0) {
-        return; /* poll_frame makes room */
+    if (c->state != BACKEND_CONNECTION_BROKEN || c->is_mourned) {
+        return;
     }
-    const ssize_t got = recv(p->fd, room.data, room.cap, 0);
-    if (got > 0) {
-        backend_stream_commit(p->stream, (size_t)got, now_us);
-    } else if (got == 0) {
-        hang_up(p, "closed", now_us);
-    } else if (errno != EAGAIN && errno != EINTR) {
-        hang_up_for_errno(p, "read", errno, now_us);
+    complain(p, c);
+    c->is_mourned = true;
+    if (c == &p->current) {
+        plan_dial(p, now_us);
+    }
+    if (session_count(c) == 0) {
+        backend_connection_close(c);
     }
 }
 
-void backend_port_want(const struct backend_port *p, int *fd, short *events)
+/* After each change. */
+static void watch(struct backend_port *p, uint64_t now_us)
 {
-    *fd = p->fd;
-    const bool is_writing = p->stream == NULL || backend_stream_output(p->stream).len > 0;
-    *events = (short)(POLLIN | (is_writing ? POLLOUT : 0));
+    watch_greeting(p);
+    watch_leaving(p, now_us);
+    bury(p, &p->current, now_us);
+    bury(p, &p->leaving, now_us);
+    metric_set(&p->counters.is_up, backend_port_is_up(p));
 }
 
-void backend_port_service(struct backend_port *p, short revents, uint64_t now_us)
+bool backend_port_poll_up(struct backend_port *p)
 {
-    if (p->fd < 0 || revents == 0) {
-        return;
+    const bool was_up = p->was_up;
+    p->was_up = false;
+    return was_up;
+}
+
+static bool next_lost(struct backend_connection *c, uint32_t *session_id)
+{
+    if (c->state != BACKEND_CONNECTION_BROKEN) {
+        return false;
     }
-    if (p->stream == NULL) {
-        finish_connect(p, now_us);
-        return;
+    if (c->stream != NULL && backend_stream_next_session(c->stream, &c->lost_cursor, session_id)) {
+        return true;
     }
-    if ((revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
-        read_socket(p, now_us);
-    }
+    backend_connection_close(c);
+    return false;
+}
+
+bool backend_port_poll_lost(struct backend_port *p, uint32_t *session_id)
+{
+    return next_lost(&p->current, session_id) || next_lost(&p->leaving, session_id);
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+void backend_port_want(const struct backend_port *p, struct pollfd fds[BACKEND_PORT_CONNECTIONS])
+{
+    backend_connection_want(&p->current, &fds[0]);
+    backend_connection_want(&p->leaving, &fds[1]);
+}
+
+void backend_port_service(struct backend_port *p, const struct pollfd fds[BACKEND_PORT_CONNECTIONS],
+                          uint64_t now_us)
+{
+    backend_connection_service(&p->current, fds[0].revents, &p->config.stream, &p->counters.stream,
+                               now_us);
+    backend_connection_service(&p->leaving, fds[1].revents, &p->config.stream, &p->counters.stream,
+                               now_us);
 }
 
 bool backend_port_poll_frame(struct backend_port *p, struct backend_frame *out, uint64_t now_us)
 {
-    if (p->stream == NULL) {
-        return false;
+    struct backend_connection *const turn[] = {&p->current, &p->leaving};
+    for (size_t i = 0; i < COUNT_OF(turn); i++) {
+        if (backend_connection_poll_frame(turn[i], out, now_us)) {
+            p->polled = turn[i];
+            return true;
+        }
     }
-    if (backend_stream_poll_frame(p->stream, out, now_us)) {
-        return true;
-    }
-    watch_stream(p, now_us);
+    watch(p, now_us);
     return false;
 }
 
-bool backend_port_poll_lost(struct backend_port *p)
+bool backend_port_has_frames(const struct backend_port *p)
 {
-    const bool was_lost = p->was_lost;
-    p->was_lost = false;
-    return was_lost;
+    return p->current.has_unread || p->leaving.has_unread;
 }
 
-void backend_port_send(struct backend_port *p, const struct backend_frame *frame)
+void backend_port_refuse(struct backend_port *p, const struct backend_frame *frame, uint64_t now_us)
 {
-    if (p->stream != NULL) {
-        backend_stream_send(p->stream, frame);
+    if (p->polled != NULL && is_open(p->polled)) {
+        backend_stream_refuse(p->polled->stream, frame, now_us);
     }
+}
+
+void backend_port_send(struct backend_port *p, const struct backend_frame *frame, uint64_t now_us)
+{
+    const bool is_on_leaving =
+        is_open(&p->leaving) && backend_stream_has_session(p->leaving.stream, frame->session);
+    const struct backend_connection *c = is_on_leaving ? &p->leaving : &p->current;
+    if (is_open(c)) {
+        backend_stream_send(c->stream, frame, now_us);
+    }
+}
+
+void backend_port_go_away(struct backend_port *p, uint64_t deadline_us, uint64_t now_us)
+{
+    if (is_open(&p->current)) {
+        backend_stream_go_away(p->current.stream, deadline_us, now_us);
+    }
+}
+
+void backend_port_flush(struct backend_port *p, uint64_t now_us)
+{
+    backend_connection_flush(&p->current, now_us);
+    backend_connection_flush(&p->leaving, now_us);
+    watch(p, now_us);
 }
 
 /* --- time ------------------------------------------------------------------------------------- */
 
 void backend_port_tick(struct backend_port *p, uint64_t now_us)
 {
-    if (p->stream != NULL) {
-        backend_stream_tick(p->stream, now_us);
-        watch_stream(p, now_us);
-    } else if (now_us >= p->deadline_us) {
-        if (p->fd < 0) {
-            dial(p, now_us);
-        } else {
-            hang_up_for_errno(p, "connect", ETIMEDOUT, now_us);
-        }
+    backend_connection_tick(&p->current, now_us);
+    backend_connection_tick(&p->leaving, now_us);
+    watch(p, now_us);
+    if (p->current.state == BACKEND_CONNECTION_CLOSED && now_us >= p->dial_us) {
+        dial(p, now_us);
+        watch(p, now_us);
     }
 }
 
 uint64_t backend_port_next_timeout(const struct backend_port *p)
 {
-    return p->stream != NULL ? backend_stream_next_timeout(p->stream) : p->deadline_us;
+    const uint64_t dial_us =
+        p->current.state == BACKEND_CONNECTION_CLOSED ? p->dial_us : TIME_NEVER;
+    return time_earlier(dial_us, time_earlier(backend_connection_next_timeout(&p->current),
+                                              backend_connection_next_timeout(&p->leaving)));
 }

@@ -1,22 +1,23 @@
 /*
- * backend_port.h - a shard's socket to the inference backend: dialled, and dialled again
+ * backend_port.h - a shard's way to the inference backend: dialled, and dialled again
  *
  * Takes:   the addresses to dial, one after the other; frames of sessions.
- * Gives:   frames of sessions; word of a link that broke.
- * Owns:    the socket and its backend_stream. A link that breaks is dialled again after 100 ms,
- *          200 ms ... 2 s, each at random between half and whole.
- * Bounds:  BACKEND_PORT_ADDRESSES_MAX addresses, more are left out; 2 s to connect.
- * Not here: what the bytes mean (backend_stream.h).
+ * Gives:   frames of sessions; word of a new connection, and of each session that lost its own.
+ * Owns:    two connections: the one that takes new sessions, and one that said GOAWAY and still has
+ *          some. One that breaks is dialled again after 100 ms, 200 ms ... 2 s, each at random
+ *          between half and whole.
+ * Bounds:  BACKEND_PORT_ADDRESSES_MAX addresses, more are left out.
+ * Not here: sockets (backend_connection.h), what the bytes mean (backend_stream.h).
  */
 #ifndef EARSHOT_BACKEND_PORT_H
 #define EARSHOT_BACKEND_PORT_H
 
-#include "common/base/net_addr.h"
 #include "common/base/random.h"
-#include "services/transceiver/port/backend_stream.h"
+#include "services/transceiver/port/backend_connection.h"
 
 #define BACKEND_PORT_ADDRESSES_MAX 16
 #define BACKEND_PORT_UNIX_PATH_MAX 107 /* sun_path less its NUL */
+#define BACKEND_PORT_CONNECTIONS   2
 
 struct backend_port_config {
     const char *unix_path; /* NULL: TCP, see backend_port_set_addresses */
@@ -28,6 +29,7 @@ struct backend_port_counters {
     metric_value is_up;
     metric_value connects;
     metric_value losses;
+    metric_value go_aways;
     struct backend_stream_counters stream;
 };
 
@@ -40,24 +42,37 @@ const struct backend_port_counters *backend_port_counters(const struct backend_p
 /* Where to dial from now on, count >= 1; a running connection goes on. */
 void backend_port_set_addresses(struct backend_port *p, const struct net_addr *address,
                                 size_t count);
-/* Connected, greeted, and not going away: new sessions are welcome. */
+/* Connected, greeted, not going away and not full: new sessions are welcome. */
 bool backend_port_is_up(const struct backend_port *p);
+/* Of the connection that is up. */
+bool backend_port_can_resume(const struct backend_port *p);
 
-/* For poll: fd is -1 while there is no socket. */
-void backend_port_want(const struct backend_port *p, int *fd, short *events);
-void backend_port_service(struct backend_port *p, short revents, uint64_t now_us);
+/* For poll: an fd is -1 where there is no socket. */
+void backend_port_want(const struct backend_port *p, struct pollfd fds[BACKEND_PORT_CONNECTIONS]);
+void backend_port_service(struct backend_port *p, const struct pollfd fds[BACKEND_PORT_CONNECTIONS],
+                          uint64_t now_us);
 void backend_port_tick(struct backend_port *p, uint64_t now_us);
 uint64_t backend_port_next_timeout(const struct backend_port *p);
 
-/* A frame for the session named in it; its payload is borrowed until the next service. */
+/* A frame for the session named in it; its payload is borrowed until the next service. The caller
+ * may leave the rest for its next turn: backend_port_has_frames. */
 MUST_USE bool backend_port_poll_frame(struct backend_port *p, struct backend_frame *out,
                                       uint64_t now_us);
-/* True once after each loss of a link that had greeted. */
-MUST_USE bool backend_port_poll_lost(struct backend_port *p);
+bool backend_port_has_frames(const struct backend_port *p);
+/* The payload of the frame polled last was wrong: its connection breaks. */
+void backend_port_refuse(struct backend_port *p, const struct backend_frame *frame,
+                         uint64_t now_us);
 
-/* Appends; dropped while there is no link. */
-void backend_port_send(struct backend_port *p, const struct backend_frame *frame);
-/* Writes what the socket takes. Once per loop turn. */
+/* True once after each greeting: sessions without a connection may try again. */
+MUST_USE bool backend_port_poll_up(struct backend_port *p);
+/* The sessions of connections that broke, each once; they have none from then on. */
+MUST_USE bool backend_port_poll_lost(struct backend_port *p, uint32_t *session_id);
+
+/* Dropped while there is no connection. */
+void backend_port_send(struct backend_port *p, const struct backend_frame *frame, uint64_t now_us);
+/* This transceiver goes away. */
+void backend_port_go_away(struct backend_port *p, uint64_t deadline_us, uint64_t now_us);
+/* Writes what the sockets take. Once per loop turn. */
 void backend_port_flush(struct backend_port *p, uint64_t now_us);
 
 #endif

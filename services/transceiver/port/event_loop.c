@@ -17,6 +17,8 @@
 #define FLUSH_AT_DATAGRAMS   64
 #define FLUSH_AT_FRAME_BYTES (1u << 20)
 #define TURN_US_MAX          US_PER_S
+/* For a backend's frames in one turn: while it pushes a burst, others have their slots. */
+#define FRAMES_US_MAX 500
 /* Voice is late when the thread waits for a CPU. */
 #define SHARD_NICE (-15)
 
@@ -146,7 +148,7 @@ static void flush_outbox(struct event_loop *loop, uint64_t now_us)
     struct backend_frame frame;
     send_datagrams(loop);
     while (outbox_next_frame(loop->calls.outbox, &cursor, &id, &frame)) {
-        backend_port_send(loop->backend, &frame);
+        backend_port_send(loop->backend, &frame, now_us);
     }
     outbox_clear(loop->calls.outbox);
     backend_port_flush(loop->backend, now_us);
@@ -166,11 +168,7 @@ static void end_all(struct event_loop *loop, enum session_end_reason reason, uin
     size_t cursor = 0;
     struct session *s = NULL;
     while ((s = session_registry_next(loop->calls.registry, &cursor)) != NULL) {
-        if (reason == SESSION_END_BACKEND_LOST) {
-            session_backend_lost(s, now_us);
-        } else {
-            session_end(s, reason, now_us);
-        }
+        session_end(s, reason, now_us);
         settle(loop, s, now_us);
     }
 }
@@ -208,19 +206,32 @@ static void take_datagrams(struct event_loop *loop)
     }
 }
 
+static void take_frame(struct event_loop *loop, const struct backend_frame *frame, uint64_t now_us)
+{
+    struct session *s = session_registry_find(loop->calls.registry, frame->session);
+    if (s != NULL) {
+        session_input_frame(s, frame, now_us);
+        settle(loop, s, now_us);
+    }
+}
+
 static void take_frames(struct event_loop *loop)
 {
-    const uint64_t now_us = clock_now_us();
+    const uint64_t begin_us = clock_now_us();
+    uint64_t now_us = begin_us;
+    uint32_t id = 0;
     struct backend_frame frame;
-    while (backend_port_poll_frame(loop->backend, &frame, now_us)) {
-        struct session *s = session_registry_find(loop->calls.registry, frame.session);
+    while (now_us - begin_us < FRAMES_US_MAX &&
+           backend_port_poll_frame(loop->backend, &frame, now_us)) {
+        take_frame(loop, &frame, now_us);
+        now_us = clock_now_us();
+    }
+    while (backend_port_poll_lost(loop->backend, &id)) {
+        struct session *s = session_registry_find(loop->calls.registry, id);
         if (s != NULL) {
-            session_input_frame(s, &frame, now_us);
+            session_backend_lost(s, now_us);
             settle(loop, s, now_us);
         }
-    }
-    if (backend_port_poll_lost(loop->backend)) {
-        end_all(loop, SESSION_END_BACKEND_LOST, now_us);
     }
 }
 
@@ -315,28 +326,36 @@ static void measure_load(struct event_loop *loop, uint64_t now_us)
     loop->load_since_us = now_us;
 }
 
-static void wait_for_work(struct event_loop *loop, struct pollfd fds[4])
+/* Three fds of our own, then the backend's. */
+#define OWN_FDS  3
+#define LOOP_FDS (OWN_FDS + BACKEND_PORT_CONNECTIONS)
+
+static void wait_for_work(struct event_loop *loop, struct pollfd fds[LOOP_FDS])
 {
     const uint64_t due_us = time_earlier(session_registry_next_deadline(loop->calls.registry),
                                          backend_port_next_timeout(loop->backend));
     const uint64_t begin_us = clock_now_us();
-    const uint64_t wait_us = time_earlier(time_since(begin_us, due_us), TURN_US_MAX);
+    const uint64_t wait_us = backend_port_has_frames(loop->backend)
+                                 ? 0
+                                 : time_earlier(time_since(begin_us, due_us), TURN_US_MAX);
     const struct timespec wait = {.tv_sec = (time_t)(wait_us / US_PER_S),
                                   .tv_nsec = (long)(wait_us % US_PER_S * 1000)};
     fds[0] = (struct pollfd){.fd = udp_port_fd(loop->udp), .events = POLLIN};
     fds[1] = (struct pollfd){.fd = loop->mailbox.letter_fd, .events = POLLIN};
     fds[2] = (struct pollfd){.fd = loop->resolver == NULL ? -1 : name_resolver_fd(loop->resolver),
                              .events = POLLIN};
-    backend_port_want(loop->backend, &fds[3].fd, &fds[3].events);
-    if (ppoll(fds, 4, &wait, NULL) < 0) {
-        fds[0].revents = fds[1].revents = fds[2].revents = fds[3].revents = 0;
+    backend_port_want(loop->backend, fds + OWN_FDS);
+    if (ppoll(fds, LOOP_FDS, &wait, NULL) < 0) {
+        for (size_t i = 0; i < LOOP_FDS; i++) {
+            fds[i].revents = 0;
+        }
     }
     loop->asleep_us += clock_now_us() - begin_us;
 }
 
 static void turn(struct event_loop *loop)
 {
-    struct pollfd fds[4];
+    struct pollfd fds[LOOP_FDS];
     wait_for_work(loop, fds);
     if (fds[0].revents != 0) {
         take_datagrams(loop);
@@ -344,7 +363,7 @@ static void turn(struct event_loop *loop)
     if (fds[2].revents != 0) {
         take_addresses(loop);
     }
-    backend_port_service(loop->backend, fds[3].revents, clock_now_us());
+    backend_port_service(loop->backend, fds + OWN_FDS, clock_now_us());
     take_frames(loop);
     if (fds[1].revents != 0) {
         take_letter(loop);
