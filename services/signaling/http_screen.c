@@ -177,7 +177,7 @@ static enum http_screen_verdict look_at_field(struct bytes_view line)
 
 struct bytes_view http_screen_field(struct bytes_view head, const char *name)
 {
-    struct bytes_view line;
+    struct bytes_view line = {0};
     while (take_line(&head, &line) == LINE_GOOD) {
         if (!is_named(line, name)) {
             continue;
@@ -209,7 +209,7 @@ static enum http_screen_verdict look_at_beginning(struct bytes_view line)
 
 static enum http_screen_verdict look_at_lines(struct bytes_view head)
 {
-    struct bytes_view line;
+    struct bytes_view line = {0};
     enum http_screen_verdict verdict = HTTP_SCREEN_PASS;
     (void)take_line(&head, &line);
     verdict = look_at_request_line(line);
@@ -222,7 +222,7 @@ static enum http_screen_verdict look_at_lines(struct bytes_view head)
 enum http_screen_verdict http_screen_look(struct bytes_view head)
 {
     struct bytes_view rest = head;
-    struct bytes_view line;
+    struct bytes_view line = {0};
     enum line_end end = LINE_GOOD;
     /* What comes in drops is looked at with each: only for line ends, before it is whole. */
     for (size_t lines = 0; lines <= HTTP_SCREEN_FIELDS_MAX + 1; lines++) {

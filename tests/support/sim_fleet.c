@@ -20,7 +20,7 @@
 struct seat {
     struct sim_client *client;
     struct sim_link link;
-    char call_id[16];
+    char call_id[32];
     uint32_t session_id;
     size_t overheard_bytes[KINDS];
     uint8_t overheard[KINDS][SIM_CLIENT_PACKET_CAP];

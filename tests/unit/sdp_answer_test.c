@@ -239,8 +239,8 @@ static void what_is_offered_of_ours_is_answered_with_the_offers_numbers(void **s
         "a=rtpmap:63 red/48000/2",
         "a=fmtp:63 111/111",
         "a=rtpmap:111 opus/48000/2",
-        "a=fmtp:111 minptime=10;useinbandfec=1;stereo=0;sprop-stereo=0;maxaveragebitrate=32000;"
-        "usedtx=0",
+        ("a=fmtp:111 minptime=10;useinbandfec=1;stereo=0;sprop-stereo=0;maxaveragebitrate=32000;"
+         "usedtx=0"),
         "a=rtcp-fb:111 nack",
         "a=rtpmap:110 telephone-event/48000",
         "a=ptime:20",
