@@ -28,6 +28,9 @@ struct sim_client {
     struct net_addr address;
     char ufrag[9];
     char pwd[25];
+    char next_ufrag[9];
+    char next_pwd[25];
+    char fragment[100];
     char offer[SIM_CLIENT_OFFER_CAP];
     struct sim_sdp_answer answer;
     struct hmac_sha1_key remote_password;
@@ -138,6 +141,27 @@ bool sim_client_answer(struct sim_client *c, struct bytes_view sdp, uint64_t now
     c->speaker.sends_red = c->answer.prefers_red;
     c->check_us = now_us;
     return c->dtls != NULL;
+}
+
+const char *sim_client_restart_ice(struct sim_client *c)
+{
+    random_ice_chars(random_seeded(&c->random), c->next_ufrag, sizeof(c->next_ufrag) - 1);
+    random_ice_chars(random_seeded(&c->random), c->next_pwd, sizeof(c->next_pwd) - 1);
+    (void)snprintf(c->fragment, sizeof(c->fragment), "a=ice-ufrag:%s\r\na=ice-pwd:%s\r\n",
+                   c->next_ufrag, c->next_pwd);
+    return c->fragment;
+}
+
+bool sim_client_restarted(struct sim_client *c, struct bytes_view fragment, uint64_t now_us)
+{
+    if (!sim_sdp_read_credentials(fragment, &c->answer)) {
+        return false;
+    }
+    memcpy(c->ufrag, c->next_ufrag, sizeof(c->ufrag));
+    memcpy(c->pwd, c->next_pwd, sizeof(c->pwd));
+    hmac_sha1_key_init(&c->remote_password, bytes_view_of_text(c->answer.pwd));
+    c->check_us = now_us;
+    return true;
 }
 
 /* --- out -------------------------------------------------------------------------------------- */

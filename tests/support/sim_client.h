@@ -58,6 +58,12 @@ const char *sim_client_offer(const struct sim_client *c);
 /* False when the answer lacks something. */
 bool sim_client_answer(struct sim_client *c, struct bytes_view sdp, uint64_t now_us);
 
+/* New credentials, in a fragment with a NUL that is good until the next one. They are used when
+ * ours are there. */
+const char *sim_client_restart_ice(struct sim_client *c);
+/* Our fragment: it checks with the new credentials of both at once. False: something lacks. */
+bool sim_client_restarted(struct sim_client *c, struct bytes_view fragment, uint64_t now_us);
+
 struct net_addr sim_client_address(const struct sim_client *c);
 /* Another address, as after a change of networks: it checks from there at once. */
 void sim_client_move(struct sim_client *c, const struct net_addr *address, uint64_t now_us);

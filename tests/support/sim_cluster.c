@@ -421,6 +421,22 @@ void sim_cluster_end_call(struct sim_cluster *c, const char *call_id, uint64_t n
     drain_outbox(c, now_us);
 }
 
+enum control_refusal sim_cluster_restart_ice(struct sim_cluster *c, const char *call_id,
+                                             const char *fragment, struct bytes_view *out,
+                                             uint64_t now_us)
+{
+    struct control_request request = {.kind = CONTROL_UPDATE_SESSION};
+    struct control_reply reply;
+    struct control_update_session *update = &request.body.update_session;
+    (void)snprintf(update->call.call_id, sizeof(update->call.call_id), "%s", call_id);
+    update->sdpfrag = bytes_view_of_text(fragment);
+    update->restarts_ice = true;
+    shard_calls_answer(&c->calls, &request, true, &reply, now_us);
+    drain_outbox(c, now_us);
+    *out = reply.sdpfrag;
+    return reply.refusal;
+}
+
 void sim_cluster_lose_backend(struct sim_cluster *c, uint64_t now_us)
 {
     size_t cursor = 0;

@@ -52,6 +52,11 @@ uint32_t sim_cluster_place_call(struct sim_cluster *c, const char *call_id, cons
 /* Hangs up as signaling would. */
 void sim_cluster_end_call(struct sim_cluster *c, const char *call_id, uint64_t now_us);
 
+/* Restarts its ICE as signaling would; our fragment is borrowed until the next call. */
+enum control_refusal sim_cluster_restart_ice(struct sim_cluster *c, const char *call_id,
+                                             const char *fragment, struct bytes_view *out,
+                                             uint64_t now_us);
+
 /* A datagram at the relay's public port. */
 void sim_cluster_input(struct sim_cluster *c, const struct net_addr *from,
                        struct bytes_view datagram, uint64_t now_us);

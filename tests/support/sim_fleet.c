@@ -294,6 +294,20 @@ void sim_fleet_hang_up(struct sim_fleet *f)
     sim_cluster_end_call(f->cluster, f->seat[0].call_id, f->now_us);
 }
 
+enum control_refusal sim_fleet_restart_ice(struct sim_fleet *f, bool hears_answer)
+{
+    struct sim_client *client = sim_fleet_client(f);
+    struct bytes_view answer;
+    const enum control_refusal refusal = sim_cluster_restart_ice(
+        f->cluster, f->seat[0].call_id, sim_client_restart_ice(client), &answer, f->now_us);
+    if (refusal == CONTROL_REFUSAL_NONE && hears_answer) {
+        const bool is_whole = sim_client_restarted(client, answer, f->now_us);
+        assert(is_whole);
+        (void)is_whole;
+    }
+    return refusal;
+}
+
 void sim_fleet_inject(struct sim_fleet *f, const struct net_addr *from, struct bytes_view datagram)
 {
     sim_cluster_input(f->cluster, from, datagram, f->now_us);

@@ -69,6 +69,8 @@ void sim_fleet_restart_relay(struct sim_fleet *f);
 void sim_fleet_lose_backend(struct sim_fleet *f);
 /* Hang up as signaling would. */
 void sim_fleet_hang_up(struct sim_fleet *f);
+/* The first client restarts its ICE by way of signaling; it may never hear the answer. */
+enum control_refusal sim_fleet_restart_ice(struct sim_fleet *f, bool hears_answer);
 /* A datagram of a stranger at the relay's public port. */
 void sim_fleet_inject(struct sim_fleet *f, const struct net_addr *from, struct bytes_view datagram);
 /* What the first client sent last of this kind, as an eavesdropper has it; empty = nothing. */

@@ -94,3 +94,13 @@ bool sim_sdp_read_answer(struct bytes_view sdp, struct sim_sdp_answer *out)
     out->has_nack = strstr(text, "a=rtcp-fb:111 nack\r\n") != NULL;
     return true;
 }
+
+bool sim_sdp_read_credentials(struct bytes_view fragment, struct sim_sdp_answer *out)
+{
+    char text[1024];
+    assert(fragment.len < sizeof(text));
+    memcpy(text, fragment.data, fragment.len);
+    text[fragment.len] = '\0';
+    return find_word(text, "a=ice-ufrag:", out->ufrag, sizeof(out->ufrag)) &&
+           find_word(text, "a=ice-pwd:", out->pwd, sizeof(out->pwd));
+}

@@ -40,4 +40,7 @@ struct sim_sdp_answer {
 /* False when something is missing. */
 MUST_USE bool sim_sdp_read_answer(struct bytes_view sdp, struct sim_sdp_answer *out);
 
+/* Of a fragment, in answer to a restart of ICE; the rest of *out stays. */
+MUST_USE bool sim_sdp_read_credentials(struct bytes_view fragment, struct sim_sdp_answer *out);
+
 #endif

@@ -210,6 +210,33 @@ static void a_flow_taken_from_a_frozen_owner_comes_back(void **state)
     world_close(&w);
 }
 
+/* An ICE restart makes a new token for the session: it keeps its flow, and from another address of
+ * the client it makes one more, while the old one still carries what was under way. */
+static void a_new_token_is_of_the_same_session(void **state)
+{
+    (void)state;
+    static const char moved[] = "203.0.113.9:40000";
+    struct world w = world_open();
+    prepare(&w, ACTIVE);
+    for (unsigned restart = 1; restart <= 255; restart += 127) {
+        const struct verdict v =
+            from_client(&w, CLIENT, request_of_generation(&w, owner_a, (uint8_t)restart));
+        assert_int_equal(v.reason, FORWARD_UP_TOKEN);
+        assert_true(flow_owner_equal(v.owner, owner_a));
+        assert_int_equal(flow_count(&w, FLOW_CONFIRMED), 1);
+    }
+    assert_int_equal(from_client(&w, moved, rtp(&w)).reason, FORWARD_UP_NO_FLOW);
+    const struct verdict v = from_client(&w, moved, request_of_generation(&w, owner_a, 1));
+    assert_int_equal(v.reason, FORWARD_UP_TOKEN);
+    assert_true(flow_owner_equal(v.owner, owner_a));
+    assert_int_equal(flow_count(&w, FLOW_HALF_OPEN), 1);
+    assert_int_equal(downlink(&w, owner_a, moved).reason, FORWARD_DOWN_SHIM);
+    assert_int_equal(flow_count(&w, FLOW_CONFIRMED), 2);
+    assert_int_equal(from_client(&w, moved, rtp(&w)).reason, FORWARD_UP_FLOW);
+    assert_int_equal(from_client(&w, CLIENT, rtp(&w)).reason, FORWARD_UP_FLOW);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +244,7 @@ int main(void)
         cmocka_unit_test(an_owner_that_keeps_sending_keeps_its_flow),
         cmocka_unit_test(an_announcement_keeps_the_flow_as_well),
         cmocka_unit_test(a_flow_taken_from_a_frozen_owner_comes_back),
+        cmocka_unit_test(a_new_token_is_of_the_same_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,15 +112,23 @@ static inline struct bytes_view request_of(struct world *w, const char *username
     return bytes_view_of(w->packet, writer.len);
 }
 
-static inline struct bytes_view request(struct world *w, struct flow_owner owner)
+/* With the token of an ICE generation; the first is that of the offer, 0. */
+static inline struct bytes_view request_of_generation(struct world *w, struct flow_owner owner,
+                                                      uint8_t restart)
 {
     char username[ROUTING_TOKEN_CHARS + 5];
     const struct routing_token token = {.cluster_id = WORLD_CLUSTER,
                                         .instance_id = owner.instance_id,
-                                        .session_id = owner.session_id};
+                                        .session_id = owner.session_id,
+                                        .restart = restart};
     routing_token_seal(w->ring, &token, username);
     memcpy(username + ROUTING_TOKEN_CHARS, ":peer", 5);
     return request_of(w, username, sizeof(username));
+}
+
+static inline struct bytes_view request(struct world *w, struct flow_owner owner)
+{
+    return request_of_generation(w, owner, 0);
 }
 
 /* len bytes, all of this value. */
