@@ -400,6 +400,7 @@ void relay_worker_stop(struct relay_worker *w)
         return;
     }
     atomic_store_explicit(&w->is_stopping, true, memory_order_relaxed);
-    (void)pthread_join(w->thread, NULL);
+    const int error = pthread_join(w->thread, NULL);
+    assert(error == 0);
     w->has_thread = false;
 }

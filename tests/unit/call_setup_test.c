@@ -78,12 +78,17 @@ static void close_world(struct world *w)
     outbox_destroy(w->frames.outbox);
 }
 
-static uint32_t create(struct world *w)
+static uint32_t create_at(struct world *w, uint64_t now_us)
 {
     w->reply = (struct control_reply){0};
-    const uint32_t id = call_setup_create(&w->setup, &w->request, true, &w->reply, NOW_US);
+    const uint32_t id = call_setup_create(&w->setup, &w->request, true, &w->reply, now_us);
     assert_int_equal(id == 0, w->reply.refusal != CONTROL_REFUSAL_NONE);
     return id;
+}
+
+static uint32_t create(struct world *w)
+{
+    return create_at(w, NOW_US);
 }
 
 static bool answer_holds(const struct world *w, const char *what)
@@ -224,6 +229,46 @@ static void sessions_fill_up_to_the_capacity_and_a_quarter_of_them_unconnected(v
     }
 }
 
+static void a_full_quarter_says_when_its_oldest_call_is_given_up(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t after_ms; /* since the older of two calls; the other one is younger */
+        uint32_t retry_after_ms;
+    } c[] = {{0, 1000},     {5000, 1000},  {5001, 24999}, {20000, 10000},
+             {28999, 1001}, {29000, 1000}, {29999, 1000}, {31000, 1000}};
+    struct world w;
+    open_world(&w, 8);
+    for (int i = 0; i < 2; i++) {
+        assert_int_not_equal(create_at(&w, NOW_US + (uint64_t)(1 - i) * US_PER_MS * 700), 0);
+        outbox_frames_expect(&w.frames, BACKEND_SESSION_START);
+        w.setup.pending_count++;
+    }
+    for (size_t i = 0; i < COUNT_OF(c); i++) {
+        assert_int_equal(create_at(&w, NOW_US + c[i].after_ms * US_PER_MS), 0);
+        assert_int_equal(w.reply.refusal, CONTROL_FULL);
+        assert_int_equal(w.reply.retry_after_ms, c[i].retry_after_ms);
+    }
+    close_world(&w);
+}
+
+static void a_call_that_says_goodbye_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w, 8);
+    w.setup.pending_count = 2;
+    w.config.session_count_max = 16; /* room for both, then none */
+    const uint32_t first = create(&w);
+    assert_int_not_equal(create_at(&w, NOW_US + 10 * US_PER_S), 0);
+    struct session *s = session_registry_find(w.setup.registry, first);
+    session_end(s, SESSION_END_HANGUP, NOW_US + 11 * US_PER_S);
+    w.config.session_count_max = 8;
+    assert_int_equal(create_at(&w, NOW_US + 20 * US_PER_S), 0);
+    assert_int_equal(w.reply.retry_after_ms, 20000);
+    close_world(&w);
+}
+
 static void without_a_backend_nobody_is_let_in(void **state)
 {
     (void)state;
@@ -338,6 +383,8 @@ int main(void)
         cmocka_unit_test(the_backend_is_told_who_calls_at_once),
         cmocka_unit_test(every_password_is_another),
         cmocka_unit_test(sessions_fill_up_to_the_capacity_and_a_quarter_of_them_unconnected),
+        cmocka_unit_test(a_full_quarter_says_when_its_oldest_call_is_given_up),
+        cmocka_unit_test(a_call_that_says_goodbye_is_not_waited_for),
         cmocka_unit_test(without_a_backend_nobody_is_let_in),
         cmocka_unit_test(what_can_not_be_used_is_refused_for_its_reason),
         cmocka_unit_test(a_session_text_is_taken_up_to_its_bound),

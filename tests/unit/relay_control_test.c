@@ -268,6 +268,7 @@ static void an_address_that_is_taken_is_a_fault(void **state)
     open_world(&w);
     assert_null(relay_control_open(&w.relay.config, w.relay.ring, &w.metrics, &fault));
     assert_non_null(strstr(fault.text, w.relay.config.control_url));
+    assert_non_null(strstr(fault.text, "Address in use (stop what has it or change the address)"));
     close_world(&w);
 }
 

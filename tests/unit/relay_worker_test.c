@@ -267,6 +267,7 @@ static void an_internal_port_that_is_taken_is_a_fault_that_names_it(void **state
     assert_int_equal(fault.code, FAULT_SYSTEM);
     assert_non_null(strstr(
         fault.text, net_addr_format(&w.config.forwarder.internal, address, sizeof(address))));
+    assert_non_null(strstr(fault.text, "in use (another relay? stop it or change the address)"));
     loopback_relay_close(&w);
 }
 

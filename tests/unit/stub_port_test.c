@@ -216,6 +216,7 @@ static void an_address_that_is_taken_is_a_fault(void **state)
     assert_null(stub_port_open(&w.config, &w.behaviour, w.signals[0], &fault));
     assert_non_null(
         strstr(fault.text, net_addr_format(&w.config.listen, address, sizeof(address))));
+    assert_non_null(strstr(fault.text, "(another backend runs there? change listen)"));
     raise_sigterm(&w);
     close_port(&w);
 }

@@ -4,6 +4,8 @@
 #include <stdio.h>
 
 #define RETRY_AFTER_MS 1000
+/* A call that comes at all is connected by then, on a slow network too. */
+#define CONNECT_PATIENCE_US (5 * US_PER_S)
 
 _Static_assert(SESSION_TENANT_BYTES == CONTROL_TENANT_BYTES, "a tenant is a tenant");
 _Static_assert(SESSION_CALL_ID_CAP == CONTROL_CALL_ID_CHARS_MAX + 1, "a call id is a call id");
@@ -22,16 +24,53 @@ size_t call_setup_capacity(const struct transceiver_config *config)
     return (config->session_count_max + config->shard_count - 1) / config->shard_count;
 }
 
-/* NULL when there is room for one more. */
-static const char *why_full(const struct call_setup *setup)
+/* The age of the oldest call that is still being set up. Looked for once a second: a flood of
+ * offers must not cost a walk each. */
+static uint64_t oldest_pending_age_us(struct call_setup *setup, uint64_t now_us)
+{
+    if (now_us >= setup->oldest_again_us) {
+        size_t cursor = 0;
+        const struct session *s = NULL;
+        setup->oldest_pending_us = now_us;
+        while ((s = session_registry_next(setup->registry, &cursor)) != NULL) {
+            const struct session_timeline *t = session_timeline(s);
+            if (t->connected_us == 0 && t->ended_us == 0) {
+                setup->oldest_pending_us = time_earlier(setup->oldest_pending_us, t->created_us);
+            }
+        }
+        setup->oldest_again_us = now_us + US_PER_S;
+    }
+    return time_since(setup->oldest_pending_us, now_us);
+}
+
+/* While all are young they connect any moment; whoever has tried for long is given up at a known
+ * time. */
+static uint32_t pending_retry_ms(struct call_setup *setup, uint64_t now_us)
+{
+    const uint64_t timeout_us = setup->config->setup_timeout_us;
+    const uint64_t age_us = oldest_pending_age_us(setup, now_us);
+    if (age_us <= CONNECT_PATIENCE_US || age_us + RETRY_AFTER_MS * US_PER_MS >= timeout_us) {
+        return RETRY_AFTER_MS;
+    }
+    return (uint32_t)((timeout_us - age_us) / US_PER_MS);
+}
+
+/* True when there is no room for one more, and why. */
+static bool is_full(struct call_setup *setup, struct control_reply *out, uint64_t now_us)
 {
     const size_t capacity = call_setup_capacity(setup->config);
     /* A flood of offers that never connect must leave room for calls that do. */
     const size_t pending_max = capacity < 4 ? capacity : capacity / 4;
     if (session_registry_count(setup->registry) >= capacity) {
-        return "every session is taken";
+        refuse(out, CONTROL_FULL, "every session is taken", RETRY_AFTER_MS);
+        return true;
     }
-    return setup->pending_count >= pending_max ? "too many calls are being set up" : NULL;
+    if (setup->pending_count >= pending_max) {
+        refuse(out, CONTROL_FULL, "too many calls are being set up",
+               pending_retry_ms(setup, now_us));
+        return true;
+    }
+    return false;
 }
 
 static void fill_session(const struct call_setup *setup,
@@ -143,9 +182,8 @@ uint32_t call_setup_create(struct call_setup *setup, const struct control_create
                            bool is_backend_up, struct control_reply *out, uint64_t now_us)
 {
     struct sdp_offer offer;
-    const char *full = why_full(setup);
-    if (full != NULL) {
-        return refuse(out, CONTROL_FULL, full, RETRY_AFTER_MS);
+    if (is_full(setup, out, now_us)) {
+        return 0;
     }
     if (!is_backend_up) {
         return refuse(out, CONTROL_BACKEND_UNAVAILABLE, "no inference backend is connected",

@@ -32,6 +32,8 @@ struct call_setup {
     uint32_t instance_id;
     uint64_t unix_offset_us;           /* Unix time less now_us */
     size_t pending_count;              /* sessions that are not connected yet; kept by the owner */
+    uint64_t oldest_pending_us;        /* created then, as far as was looked for it */
+    uint64_t oldest_again_us;          /* not before */
     char answer[SDP_ANSWER_BYTES_MAX]; /* of the last reply */
     char reason[SDP_REASON_CAP];
 };
