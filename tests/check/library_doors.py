@@ -42,9 +42,9 @@ DOORS = [
 ]
 
 C_LIBRARY = set(
-    """assert.h ctype.h dirent.h errno.h fcntl.h float.h getopt.h inttypes.h limits.h math.h netdb.h
-    poll.h pthread.h sched.h signal.h stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h
-    stdlib.h string.h strings.h time.h unistd.h""".split()
+    """assert.h complex.h ctype.h dirent.h errno.h fcntl.h float.h getopt.h inttypes.h limits.h
+    math.h netdb.h poll.h pthread.h sched.h signal.h stdarg.h stdatomic.h stdbool.h stddef.h
+    stdint.h stdio.h stdlib.h string.h strings.h time.h unistd.h""".split()
 )
 SYSTEM_FOLDERS = ("sys/", "net/", "netinet/", "arpa/", "linux/")
 
