@@ -136,6 +136,11 @@ size_t outbox_frame_bytes(const struct outbox *o)
     return o->frame_bytes;
 }
 
+void outbox_clear_frames(struct outbox *o)
+{
+    o->frame_bytes = 0;
+}
+
 void outbox_clear(struct outbox *o)
 {
     o->datagram_count = 0;

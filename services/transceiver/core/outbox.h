@@ -53,7 +53,7 @@ void outbox_announce(struct outbox *o, uint32_t session_id, const struct net_pat
 /* Copies the payload. frame->sequence is given later, when the frame is written. */
 void outbox_add_frame(struct outbox *o, uint32_t session_id, const struct backend_frame *frame);
 
-/* Emptying: oldest first. Borrowed until outbox_clear. */
+/* Emptying: oldest first. Borrowed until cleared. */
 size_t outbox_datagram_count(const struct outbox *o);
 struct outbox_datagram *outbox_datagram_at(struct outbox *o, size_t index);
 /* False after the last. `cursor` starts at 0. The frame's payload is borrowed until clear. */
@@ -61,7 +61,8 @@ bool outbox_next_frame(const struct outbox *o, size_t *cursor, uint32_t *session
                        struct backend_frame *out);
 /* How much the frames that wait take of the memory for them. */
 size_t outbox_frame_bytes(const struct outbox *o);
-void outbox_clear(struct outbox *o);
+void outbox_clear_frames(struct outbox *o);
+void outbox_clear(struct outbox *o); /* both */
 uint64_t outbox_dropped(const struct outbox *o);
 
 #endif

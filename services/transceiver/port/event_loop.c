@@ -19,6 +19,9 @@
 #define TURN_US_MAX          US_PER_S
 /* For a backend's frames in one turn: while it pushes a burst, others have their slots. */
 #define FRAMES_US_MAX 500
+/* An encode lasts longer than this, a silent slot does not: reading costs system calls. */
+#define READ_EACH_US 50
+#define PHASE_US     (SLOT_CLOCK_SLOT_US / SLOT_CLOCK_PHASES)
 /* Voice is late when the thread waits for a CPU. */
 #define SHARD_NICE (-15)
 
@@ -141,17 +144,23 @@ static void send_datagrams(struct event_loop *loop)
     }
 }
 
-static void flush_outbox(struct event_loop *loop, uint64_t now_us)
+static void send_frames(struct event_loop *loop, uint64_t now_us)
 {
     size_t cursor = 0;
     uint32_t id = 0;
     struct backend_frame frame;
-    send_datagrams(loop);
     while (outbox_next_frame(loop->calls.outbox, &cursor, &id, &frame)) {
         backend_port_send(loop->backend, &frame, now_us);
     }
-    outbox_clear(loop->calls.outbox);
+    outbox_clear_frames(loop->calls.outbox);
     backend_port_flush(loop->backend, now_us);
+}
+
+static void flush_outbox(struct event_loop *loop, uint64_t now_us)
+{
+    send_datagrams(loop);
+    send_frames(loop, now_us);
+    outbox_clear(loop->calls.outbox);
 }
 
 static void settle(struct event_loop *loop, struct session *s, uint64_t now_us)
@@ -285,24 +294,46 @@ static void take_letter(struct event_loop *loop)
 
 /* --- the turn --------------------------------------------------------------------------------- */
 
-/* What is due when the turn comes here, and nothing that becomes due meanwhile: under overload the
- * backend and the control plane still have their turns. */
+/* Encoding takes time. What came meanwhile is read between two encodes, so that a FLUSH comes
+ * before the next slot of its call, and what a client said goes to the backend at once. Packets to
+ * clients wait for those of their phase: together they are a train. */
+static void read_between(struct event_loop *loop, uint64_t now_us)
+{
+    struct pollfd fds[BACKEND_PORT_CONNECTIONS];
+    take_datagrams(loop);
+    backend_port_want(loop->backend, fds);
+    if (poll(fds, BACKEND_PORT_CONNECTIONS, 0) > 0) {
+        backend_port_service(loop->backend, fds, now_us);
+    }
+    take_frames(loop);
+    if (outbox_frame_bytes(loop->calls.outbox) > 0) {
+        send_frames(loop, now_us);
+    }
+}
+
+/* What is due, also what becomes so meanwhile: speech that begins waits for no phase. But not for
+ * longer than a phase lasts: then packets leave, and under overload the control plane still has its
+ * turns. */
 static void serve_timers(struct event_loop *loop)
 {
     const uint64_t begin_us = clock_now_us();
     uint64_t now_us = begin_us;
+    uint64_t read_us = begin_us;
     const uint64_t due_us = session_registry_next_deadline(loop->calls.registry);
     if (due_us <= begin_us) {
         metric_observe(&loop->counters.lag, begin_us - due_us);
     }
     uint32_t id = 0;
-    while ((id = session_registry_take_due(loop->calls.registry, begin_us)) != 0) {
+    while (now_us - begin_us < PHASE_US &&
+           (id = session_registry_take_due(loop->calls.registry, now_us)) != 0) {
         struct session *s = session_registry_find(loop->calls.registry, id);
         session_tick(s, now_us);
         settle(loop, s, now_us);
-        /* Encoding takes time: what came meanwhile is read between two of them. */
-        take_datagrams(loop);
         now_us = clock_now_us();
+        if (now_us - read_us >= READ_EACH_US) {
+            read_between(loop, now_us);
+            read_us = now_us = clock_now_us();
+        }
     }
     if (backend_port_next_timeout(loop->backend) <= now_us) {
         backend_port_tick(loop->backend, now_us);
