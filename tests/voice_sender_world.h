@@ -55,10 +55,10 @@ static inline struct voice_sender_config voice_sender_world_config(struct voice_
 static inline void voice_sender_world_open(struct voice_sender_world *w,
                                            const struct voice_sender_config *config)
 {
-    const struct playout_queue_config queue = {
-        .rate_hz = WORLD_RATE_HZ, .window_us = 2 * US_PER_S, .prebuffer_us = 20 * US_PER_MS};
+    const struct playout_queue_config queue = {.rate_hz = WORLD_RATE_HZ, .window_us = 2 * US_PER_S};
     w->now_us = WORLD_BEGIN_US;
     w->queue = playout_queue_create(&queue);
+    playout_queue_attach(w->queue, 20 * US_PER_MS, 0, w->now_us);
     w->sender = voice_sender_create(config);
     voice_sender_attach(w->sender, w->queue, WORLD_RATE_HZ);
     voice_sender_start(w->sender, w->now_us);
@@ -107,8 +107,9 @@ static inline void voice_sender_world_say(struct voice_sender_world *w, uint32_t
     const struct bytes_view pcm = {
         (const uint8_t *)(const void *)(w->speech + first_ms * samples_per_ms),
         2 * ms * samples_per_ms};
-    struct playout_event event;
-    (void)playout_queue_put(w->queue, utterance, pcm, is_last);
+    const struct playout_piece piece = {.utterance = utterance, .media = pcm, .is_last = is_last};
+    struct utterance_event event;
+    (void)playout_queue_put(w->queue, &piece);
     voice_sender_wake(w->sender, w->now_us);
     while (playout_queue_poll_event(w->queue, &event)) {
     }
@@ -133,7 +134,7 @@ static inline void voice_sender_world_read(struct voice_sender_world *w, size_t 
 /* The packets that are due at w->now_us; how many. */
 static inline size_t voice_sender_world_poll(struct voice_sender_world *w)
 {
-    struct playout_event event;
+    struct utterance_event event;
     size_t count = 0;
     size_t len = 0;
     while ((len = voice_sender_poll_packet(w->sender, w->bytes, w->now_us)) > 0) {

@@ -58,6 +58,9 @@ static const struct {
      IN_CALLS, offsetof(struct shard_counters, sessions_created)},
     {"earshot_transceiver_ice_restarts_total", METRIC_COUNTER, "Restarts of ICE, each once",
      IN_CALLS, offsetof(struct shard_counters, ice_restarts)},
+    {"earshot_transceiver_speech_underruns_total", METRIC_COUNTER,
+     "Utterances that had their turn and too little to say, in calls that have ended", IN_CALLS,
+     offsetof(struct shard_counters, speech_underruns)},
     {"earshot_transceiver_audio_packets_sent_total", METRIC_COUNTER,
      "RTP packets sent in calls that have ended", IN_CALLS,
      offsetof(struct shard_counters, packets_sent)},
@@ -142,6 +145,11 @@ static const char *error_code(size_t i)
     return backend_stream_error_name((enum backend_stream_error)i);
 }
 
+static const char *speech_verdict(size_t i)
+{
+    return voice_downlink_result_name((enum voice_downlink_result)i);
+}
+
 /* Families of one label; its values are an enum, and the counters an array by it. */
 static const struct {
     const char *name;
@@ -172,6 +180,10 @@ static const struct {
     {"earshot_transceiver_backend_errors_sent_total", "ERROR frames to backends, by code", "code",
      error_code, BACKEND_STREAM_ERRORS, IN_BACKEND,
      offsetof(struct backend_port_counters, stream.errors_sent)},
+    {"earshot_transceiver_speech_frames_total",
+     "Frames of backends, by what became of them, in calls that have ended", "verdict",
+     speech_verdict, VOICE_DOWNLINK_RESULT_COUNT, IN_CALLS,
+     offsetof(struct shard_counters, speech_frames)},
 };
 
 static void print_labelled(struct metrics_text *t, const char *label, const char *value,

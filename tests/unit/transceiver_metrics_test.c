@@ -104,6 +104,11 @@ static void every_reason_and_verdict_has_its_sample(void **state)
                             backend_stream_error_name((enum backend_stream_error)i),
                             SHARDS * metric_get(&stream->errors_sent[i]));
     }
+    for (size_t i = 0; i < VOICE_DOWNLINK_RESULT_COUNT; i++) {
+        metrics_check_label(text, "earshot_transceiver_speech_frames_total", "verdict",
+                            voice_downlink_result_name((enum voice_downlink_result)i),
+                            SHARDS * metric_get(&calls->speech_frames[i]));
+    }
 }
 
 #define OURS(name) "earshot_transceiver_" name
@@ -122,6 +127,7 @@ static void every_other_counter_is_the_sum_of_the_shards(void **state)
         {OURS("sessions_pending"), &calls->sessions_pending},
         {OURS("sessions_created_total"), &calls->sessions_created},
         {OURS("ice_restarts_total"), &calls->ice_restarts},
+        {OURS("speech_underruns_total"), &calls->speech_underruns},
         {OURS("audio_packets_sent_total"), &calls->packets_sent},
         {OURS("slots_skipped_total"), &calls->slots_skipped},
         {OURS("red_packets_sent_total"), &calls->red_packets_sent},

@@ -105,7 +105,7 @@ static bool is_silence(const struct world *w, uint32_t rate_hz)
 
 static void hear(struct world *w, const struct backend_frame *frame, uint64_t now_us)
 {
-    voice_downlink_input(w->downlink, frame, now_us);
+    (void)voice_downlink_input(w->downlink, frame, now_us);
 }
 
 static struct backend_frame audio(uint32_t utterance, size_t ms, bool is_last)
@@ -135,7 +135,7 @@ static struct backend_frame expect_playback(struct world *w, uint32_t utterance,
     return frame;
 }
 
-static void only_pcm16_at_16_and_24_khz_is_taken(void **state)
+static void only_pcm16_at_our_rates_is_taken(void **state)
 {
     (void)state;
     static const struct {
@@ -143,9 +143,10 @@ static void only_pcm16_at_16_and_24_khz_is_taken(void **state)
         uint8_t rate_khz;
         bool good;
     } c[] = {
-        {BACKEND_CODEC_PCM16, 16, true}, {BACKEND_CODEC_PCM16, 24, true},
-        {BACKEND_CODEC_PCM16, 8, false}, {BACKEND_CODEC_PCM16, 48, false},
-        {BACKEND_CODEC_OPUS, 48, false}, {BACKEND_CODEC_PCMA, 8, false},
+        {BACKEND_CODEC_PCM16, 8, true},   {BACKEND_CODEC_PCM16, 16, true},
+        {BACKEND_CODEC_PCM16, 24, true},  {BACKEND_CODEC_PCM16, 48, true},
+        {BACKEND_CODEC_PCM16, 12, false}, {BACKEND_CODEC_PCM16, 0, false},
+        {BACKEND_CODEC_PCMA, 8, false},   {BACKEND_CODEC_NONE, 0, false},
     };
     for (size_t i = 0; i < COUNT_OF(c); i++) {
         struct world w;
@@ -167,6 +168,7 @@ static void a_prebuffer_of_an_hour_is_the_credit_and_still_plays(void **state)
     say(&w, 1, CREDIT_US / 1000 - 1, false);
     next_packet(&w);
     assert_true(is_silence(&w, 24000));
+    expect_playback(&w, 1, "underrun");
     say(&w, 1, 1, false);
     next_packet(&w);
     expect_playback(&w, 1, "started");
@@ -411,7 +413,7 @@ static void a_wrong_frame_is_dropped_with_its_reason_once_a_second(void **state)
         uint8_t rate_khz;
         size_t bytes;
     } c[] = {
-        {"codec", 0, BACKEND_CODEC_PCM16, RATE_KHZ, 960},
+        {"bad_frame", 0, BACKEND_CODEC_PCM16, RATE_KHZ, 960},
         {"codec", 1, BACKEND_CODEC_PCM16, 16, 960},
         {"codec", 1, BACKEND_CODEC_OPUS, 48, 960},
         {"codec", 1, BACKEND_CODEC_NONE, 0, 960},
@@ -497,7 +499,7 @@ static void a_flush_is_answered_between_what_was_before_and_done(void **state)
 static void a_flush_of_nothing_is_answered_too(void **state)
 {
     (void)state;
-    static const uint32_t utterance[] = {0, 3, PLAYOUT_QUEUE_ALL};
+    static const uint32_t utterance[] = {0, 3, UTTERANCE_ALL};
     for (size_t i = 0; i < COUNT_OF(utterance); i++) {
         struct world w;
         open_world(&w);
@@ -546,7 +548,7 @@ static void the_end_finishes_each_utterance_once_and_with_its_reason(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_pcm16_at_16_and_24_khz_is_taken),
+        cmocka_unit_test(only_pcm16_at_our_rates_is_taken),
         cmocka_unit_test(a_prebuffer_of_an_hour_is_the_credit_and_still_plays),
         cmocka_unit_test(nothing_leaves_before_start_and_then_one_packet_each_slot),
         cmocka_unit_test(sessions_are_spread_over_the_slot),

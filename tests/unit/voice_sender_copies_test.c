@@ -246,8 +246,8 @@ static void without_agreement_there_is_no_red(void **state)
 
 static void flush(struct voice_sender_world *w, uint32_t utterance)
 {
-    const struct playout_flushed flushed = playout_queue_flush(w->queue, utterance);
-    struct playout_event event;
+    const struct playout_flushed flushed = playout_queue_flush(w->queue, utterance, w->now_us);
+    struct utterance_event event;
     while (playout_queue_poll_event(w->queue, &event)) {
     }
     if (flushed.is_cut) {

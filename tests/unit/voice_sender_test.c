@@ -173,10 +173,10 @@ static void speech_queued_before_the_start_leaves_with_the_start(void **state)
 {
     struct voice_sender_world *w = *state;
     const struct voice_sender_config config = voice_sender_world_config(w);
-    const struct playout_queue_config queue = {
-        .rate_hz = WORLD_RATE_HZ, .window_us = 2 * US_PER_S, .prebuffer_us = 20 * US_PER_MS};
+    const struct playout_queue_config queue = {.rate_hz = WORLD_RATE_HZ, .window_us = 2 * US_PER_S};
     voice_sender_world_close(w);
     w->queue = playout_queue_create(&queue);
+    playout_queue_attach(w->queue, 20 * US_PER_MS, 0, w->now_us);
     w->sender = voice_sender_create(&config);
     voice_sender_attach(w->sender, w->queue, WORLD_RATE_HZ);
     voice_sender_world_say(w, 1, 0, 100, true);

@@ -119,6 +119,10 @@ static void note_ended(struct shard_calls *calls, const struct session *s,
     for (size_t i = 0; i < VOICE_UPLINK_RESULT_COUNT; i++) {
         metric_add(&c->voice_packets[i], stats.uplink.packets[i]);
     }
+    for (size_t i = 0; i < VOICE_DOWNLINK_RESULT_COUNT; i++) {
+        metric_add(&c->speech_frames[i], stats.downlink.frames[i]);
+    }
+    metric_add(&c->speech_underruns, stats.downlink.underruns);
     metric_add(&c->packets_sent, stats.voice.packets);
     for (size_t i = 0; i < RTCP_PACKET_RESULT_COUNT; i++) {
         metric_add(&c->rtcp_compounds[i], stats.rtcp.compounds[i]);

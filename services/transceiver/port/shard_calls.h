@@ -27,6 +27,8 @@ struct shard_counters {
     metric_value slots_skipped;
     metric_value rtcp_compounds[RTCP_PACKET_RESULT_COUNT];
     metric_value voice_packets[VOICE_UPLINK_RESULT_COUNT];
+    metric_value speech_frames[VOICE_DOWNLINK_RESULT_COUNT];
+    metric_value speech_underruns;
     metric_value outbox_dropped;
     metric_value opus_complexity; /* see encoder_effort.h */
     metric_value opus_steps_down;

@@ -1,81 +1,69 @@
 /* playout_queue.c - see playout_queue.h */
 #include "services/transceiver/core/media/playout_queue.h"
 
+#include "services/transceiver/core/media/packet_ring.h"
+#include "services/transceiver/core/media/sample_ring.h"
+#include "services/transceiver/core/media/voice_packet.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
-#define FRAMES_PER_S 50
-#define MS_PER_S     1000
+#define TICKS_PER_S      48000
+#define FRAMES_PER_S     50
+#define PACKET_TICKS_MAX 2880 /* 60 ms */
+#define MS_PER_S         1000
 
-enum utterance_state {
-    UTTERANCE_QUEUED,  /* waits for its prebuffer */
-    UTTERANCE_PLAYING, /* the last take spoke of it, or would have */
-    UTTERANCE_DRY,     /* ran out; waits for a frame */
-    UTTERANCE_DONE     /* until the event is polled */
-};
-
-struct utterance {
-    uint32_t id;
-    enum utterance_state state;
-    bool is_complete; /* no piece follows */
-    bool tell_started;
-    bool tell_underrun;
-    enum playout_done_reason reason;
-    size_t queued_samples;
-    uint64_t sent_samples;
-    uint64_t told_samples;   /* of those, told by the progress event before */
-    uint64_t short_since_us; /* its turn, but too little to play; TIME_NEVER = not so */
-};
+_Static_assert(PLAYOUT_QUEUE_PACKET_BYTES_MAX == PACKET_RING_PACKET_BYTES_MAX, "one packet");
+_Static_assert(PLAYOUT_QUEUE_PACKET_BYTES_MAX == VOICE_PACKET_BYTES_MAX, "one packet");
 
 /* What the last slot was made of. */
 enum last_slot { LAST_SILENCE, LAST_TAIL, LAST_SPEECH };
 
 struct playout_queue {
-    uint32_t rate_hz;
+    struct utterance_table *utterances;
+    struct sample_ring *samples; /* NULL with packets */
+    struct packet_ring *packets; /* NULL with samples */
+    uint64_t ticks_per_sample;   /* 1 with packets */
     size_t frame_samples;
     size_t fade_samples;
-    size_t prebuffer_samples;
-    size_t progress_samples; /* 0 = never */
 
-    /* Samples of all utterances, in order: those of the oldest first. */
-    int16_t *ring;
-    size_t ring_cap; /* the credit window */
-    size_t ring_first;
-    size_t ring_count;
-    uint64_t received_samples;
-    uint64_t announced_samples; /* the limit that the backend knows */
-
-    /* A queue by age. Done ones lie before the others: at most one plays, the oldest not done. */
-    struct utterance utterance[PLAYOUT_QUEUE_UTTERANCES_MAX];
-    size_t first;
-    size_t count;
-    uint32_t newest_id;
-    uint32_t flushed_up_to;
+    uint64_t window_ticks;
+    uint64_t received_ticks;
+    uint64_t announced_ticks; /* the limit that the backend knows */
 
     enum last_slot last_slot;
-    uint32_t last_id;    /* of speech taken */
-    int16_t last_sample; /* likewise */
+    int16_t last_sample; /* of speech */
     size_t fade_left;    /* samples from last_sample to zero */
     bool is_cut;         /* the fade comes before anything else */
-
-    uint64_t stale_pieces;
-    uint64_t credit_errors;
-    uint64_t underruns;
 };
-
-static size_t samples_of_us(uint64_t us, uint32_t rate_hz)
-{
-    return (size_t)(us * rate_hz / US_PER_S);
-}
-
-static uint64_t us_of(const struct playout_queue *q, uint64_t samples)
-{
-    return samples * US_PER_S / q->rate_hz;
-}
 
 static size_t smaller(size_t a, size_t b)
 {
     return a < b ? a : b;
+}
+
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static bool create_ring(struct playout_queue *q, const struct playout_queue_config *config)
+{
+    if (config->rate_hz == 0) {
+        q->ticks_per_sample = 1;
+        q->packets =
+            packet_ring_create((size_t)(config->window_us * PLAYOUT_QUEUE_BYTES_PER_S / US_PER_S));
+        return q->packets != NULL;
+    }
+    assert(TICKS_PER_S % config->rate_hz == 0);
+    q->ticks_per_sample = TICKS_PER_S / config->rate_hz;
+    q->frame_samples = config->rate_hz / FRAMES_PER_S;
+    q->fade_samples = config->rate_hz * PLAYOUT_QUEUE_FADE_MS / MS_PER_S;
+    q->window_ticks -= q->window_ticks % q->ticks_per_sample;
+    q->samples = sample_ring_create((size_t)(q->window_ticks / q->ticks_per_sample));
+    return q->samples != NULL;
 }
 
 struct playout_queue *playout_queue_create(const struct playout_queue_config *config)
@@ -84,22 +72,14 @@ struct playout_queue *playout_queue_create(const struct playout_queue_config *co
     if (q == NULL) {
         return NULL;
     }
-    q->rate_hz = config->rate_hz;
-    q->frame_samples = config->rate_hz / FRAMES_PER_S;
-    q->fade_samples = config->rate_hz * PLAYOUT_QUEUE_FADE_MS / MS_PER_S;
-    assert(q->frame_samples > 0);
-    assert(q->frame_samples <= PLAYOUT_QUEUE_FRAME_SAMPLES_MAX);
-    q->ring_cap = samples_of_us(config->window_us, config->rate_hz);
-    assert(q->ring_cap >= q->frame_samples);
-    const size_t prebuffer = samples_of_us(config->prebuffer_us, config->rate_hz);
-    q->prebuffer_samples = prebuffer > 0 ? smaller(prebuffer, q->ring_cap) : 1;
-    q->progress_samples = samples_of_us(config->progress_us, config->rate_hz);
-    q->announced_samples = q->ring_cap;
-    q->ring = malloc(q->ring_cap * sizeof(*q->ring));
-    if (q->ring == NULL) {
+    q->window_ticks = utterance_ticks_of_us(config->window_us, 1);
+    assert(q->window_ticks >= PACKET_TICKS_MAX);
+    q->utterances = utterance_table_create();
+    if (q->utterances == NULL || !create_ring(q, config)) {
         playout_queue_destroy(q);
         return NULL;
     }
+    q->announced_ticks = q->window_ticks;
     return q;
 }
 
@@ -108,190 +88,159 @@ void playout_queue_destroy(struct playout_queue *q)
     if (q == NULL) {
         return;
     }
-    free(q->ring);
+    sample_ring_destroy(q->samples);
+    packet_ring_destroy(q->packets);
+    utterance_table_destroy(q->utterances);
     free(q);
 }
 
-static struct utterance *utterance_at(struct playout_queue *q, size_t age_rank)
+void playout_queue_attach(struct playout_queue *q, uint64_t prebuffer_us, uint64_t progress_us,
+                          uint64_t now_us)
 {
-    return &q->utterance[(q->first + age_rank) % PLAYOUT_QUEUE_UTTERANCES_MAX];
+    /* Packets may not add up to the window: then the next one passes it. */
+    const uint64_t reachable = q->window_ticks - (q->packets != NULL ? PACKET_TICKS_MAX - 1 : 0);
+    const struct utterance_pace pace = {
+        .prebuffer_ticks = lesser(utterance_ticks_of_us(prebuffer_us, 1), reachable),
+        .progress_ticks = utterance_ticks_of_us(progress_us, 1),
+    };
+    utterance_table_attach(q->utterances, &pace, now_us);
 }
 
-static struct utterance *youngest(struct playout_queue *q)
+void playout_queue_detach(struct playout_queue *q)
 {
-    return q->count > 0 ? utterance_at(q, q->count - 1) : NULL;
+    utterance_table_detach(q->utterances);
 }
 
-/* The oldest that is not done; NULL when all are. */
-static const struct utterance *find_current(const struct playout_queue *q)
+/* --- the ring follows the table --------------------------------------------------------------- */
+
+/* What lies in the ring and belongs to utterances that ended is the oldest there. */
+static void drop_dead(struct playout_queue *q)
 {
-    for (size_t i = 0; i < q->count; i++) {
-        const struct utterance *u = &q->utterance[(q->first + i) % PLAYOUT_QUEUE_UTTERANCES_MAX];
-        if (u->state != UTTERANCE_DONE) {
-            return u;
-        }
+    const uint64_t living = utterance_table_queued(q->utterances);
+    if (q->samples != NULL) {
+        sample_ring_drop(q->samples,
+                         sample_ring_count(q->samples) - (size_t)(living / q->ticks_per_sample));
+        return;
     }
-    return NULL;
-}
-
-static struct utterance *current(struct playout_queue *q)
-{
-    const struct utterance *u = find_current(q);
-    return u != NULL ? &q->utterance[u - q->utterance] : NULL;
-}
-
-static size_t after(const struct playout_queue *q, size_t index)
-{
-    return index + 1 < q->ring_cap ? index + 1 : 0;
-}
-
-static void append_samples(struct playout_queue *q, struct bytes_view pcm)
-{
-    size_t end = (q->ring_first + q->ring_count) % q->ring_cap;
-    for (size_t i = 0; i + 1 < pcm.len; i += 2) {
-        const uint16_t bits = (uint16_t)(pcm.data[i] | pcm.data[i + 1] << 8);
-        q->ring[end] = (int16_t)bits;
-        end = after(q, end);
+    while (packet_ring_ticks(q->packets) > living) {
+        uint32_t ticks = 0;
+        (void)packet_ring_take(q->packets, NULL, &ticks);
     }
-    q->ring_count += pcm.len / 2;
 }
 
-static void take_samples(struct playout_queue *q, int16_t *out, size_t count)
+/* --- in --------------------------------------------------------------------------------------- */
+
+/* The media time of a piece; false when it is none that can be played. */
+static bool measure(const struct playout_queue *q, struct bytes_view media, uint64_t *ticks)
 {
-    assert(count <= q->ring_count);
-    for (size_t i = 0; i < count; i++) {
-        out[i] = q->ring[q->ring_first];
-        q->ring_first = after(q, q->ring_first);
+    if (q->samples != NULL) {
+        *ticks = media.len / 2 * q->ticks_per_sample;
+        return media.len % 2 == 0;
     }
-    q->ring_count -= count;
+    *ticks = media.len > 0 ? voice_packet_duration(VOICE_CODEC_OPUS, media) : 0;
+    return media.len == 0 || *ticks == 480 || *ticks == 960 || *ticks == 1920 ||
+           *ticks == PACKET_TICKS_MAX;
 }
 
-static void drop_samples(struct playout_queue *q, size_t count)
+/* How much of a piece of so many ticks was received before; false when something is missing before
+ * it. */
+static bool find_overlap(const struct playout_queue *q, const struct playout_piece *piece,
+                         uint64_t ticks, uint64_t *overlap)
 {
-    assert(count <= q->ring_count);
-    q->ring_first = (q->ring_first + count) % q->ring_cap;
-    q->ring_count -= count;
-}
-
-/* u is the oldest not done. Its samples leave, and it waits for its event to be polled. */
-static void finish(struct playout_queue *q, struct utterance *u, enum playout_done_reason reason)
-{
-    drop_samples(q, u->queued_samples);
-    u->queued_samples = 0;
-    u->state = UTTERANCE_DONE;
-    u->reason = reason;
-}
-
-static bool is_stale(struct playout_queue *q, uint32_t id)
-{
-    if (id > q->newest_id) {
-        return id <= q->flushed_up_to;
-    }
-    const struct utterance *u = youngest(q);
-    return u == NULL || u->id != id || u->state == UTTERANCE_DONE || u->is_complete;
-}
-
-/* The utterance that a piece which is not stale belongs to; NULL when the table is full. */
-static struct utterance *utterance_for(struct playout_queue *q, uint32_t id)
-{
-    if (id == q->newest_id) {
-        return youngest(q);
-    }
-    if (q->count == PLAYOUT_QUEUE_UTTERANCES_MAX) {
-        return NULL;
-    }
-    if (q->count > 0) {
-        youngest(q)->is_complete = true;
-    }
-    q->count++;
-    q->newest_id = id;
-    *youngest(q) = (struct utterance){.id = id};
-    return youngest(q);
-}
-
-enum playout_put_result playout_queue_put(struct playout_queue *q, uint32_t utterance,
-                                          struct bytes_view pcm, bool is_last)
-{
-    if (pcm.len % 2 != 0) {
-        return PLAYOUT_PUT_ODD_BYTES;
-    }
-    /* What is dropped for its number counts too: the backend counts what it sends. */
-    const size_t sent = pcm.len / 2;
-    const size_t accepted = smaller(sent, q->ring_cap - q->ring_count);
-    q->received_samples += accepted;
-    enum playout_put_result result = PLAYOUT_PUT_OK;
-    struct utterance *u = NULL;
-    if (is_stale(q, utterance)) {
-        q->stale_pieces++;
-        result = PLAYOUT_PUT_STALE;
-    } else {
-        u = utterance_for(q, utterance);
-        result = u != NULL ? PLAYOUT_PUT_OK : PLAYOUT_PUT_FULL;
-    }
-    if (u != NULL) {
-        if (q->ring_count == 0) {
-            q->ring_first = 0; /* no more memory is touched than was ever queued at once */
-        }
-        append_samples(q, bytes_view_of(pcm.data, accepted * 2));
-        u->queued_samples += accepted;
-        u->is_complete = is_last;
-        u->short_since_us = TIME_NEVER;
-    }
-    if (accepted < sent) {
-        q->credit_errors++;
-        result = PLAYOUT_PUT_CREDIT;
-    }
-    return result;
-}
-
-static bool has_enough(const struct playout_queue *q, const struct utterance *u)
-{
-    const size_t needed = u->state == UTTERANCE_QUEUED ? q->prebuffer_samples : q->frame_samples;
-    return u->is_complete || u->queued_samples >= needed;
-}
-
-/* Whether u, the oldest not done, has enough to play; starts it, or lets it starve. */
-static bool may_speak(struct playout_queue *q, struct utterance *u, uint64_t now_us)
-{
-    if (u->state == UTTERANCE_PLAYING) {
+    *overlap = 0;
+    const struct utterance_position newest = utterance_table_position(q->utterances);
+    if (piece->offset_us == 0 || piece->utterance < newest.utterance) {
         return true;
     }
-    if (has_enough(q, u)) {
-        if (u->state == UTTERANCE_QUEUED && u->queued_samples > 0) {
-            u->tell_started = true;
-        }
-        u->state = UTTERANCE_PLAYING;
+    const uint64_t received = piece->utterance == newest.utterance ? newest.received_ticks : 0;
+    const uint64_t offset = utterance_ticks_of_us(piece->offset_us, q->ticks_per_sample);
+    if (offset > received) {
+        return false;
+    }
+    *overlap = lesser(ticks, received - offset);
+    if (q->packets != NULL && *overlap > 0) {
+        *overlap = ticks; /* a packet is not cut */
+    }
+    return true;
+}
+
+/* Of `fresh` ticks, those within the credit; they count. */
+static uint64_t count_received(struct playout_queue *q, uint64_t fresh)
+{
+    const uint64_t room = q->window_ticks - utterance_table_queued(q->utterances);
+    uint64_t accepted = lesser(fresh, room);
+    if (q->packets != NULL && accepted < fresh) {
+        accepted = 0;
+    }
+    q->received_ticks += accepted;
+    return accepted;
+}
+
+/* To the ring; false when it has no room. */
+static bool store(struct playout_queue *q, struct bytes_view media, uint64_t overlap,
+                  uint64_t accepted)
+{
+    if (accepted == 0) {
         return true;
     }
-    u->short_since_us = time_earlier(u->short_since_us, now_us);
-    if (time_since(u->short_since_us, now_us) >= PLAYOUT_QUEUE_STARVE_US) {
-        finish(q, u, PLAYOUT_DONE_STARVED);
+    if (q->packets != NULL) {
+        return packet_ring_append(q->packets, media, (uint32_t)accepted);
     }
-    return false;
+    const size_t skipped_bytes = (size_t)(overlap / q->ticks_per_sample) * 2;
+    const size_t len = (size_t)(accepted / q->ticks_per_sample) * 2;
+    sample_ring_append(q->samples, bytes_view_of(media.data + skipped_bytes, len));
+    return true;
 }
+
+enum playout_put_result playout_queue_put(struct playout_queue *q,
+                                          const struct playout_piece *piece)
+{
+    uint64_t ticks = 0;
+    uint64_t overlap = 0;
+    if (!measure(q, piece->media, &ticks)) {
+        return PLAYOUT_PUT_BAD;
+    }
+    const bool is_joined = find_overlap(q, piece, ticks, &overlap);
+    const uint64_t fresh = ticks - overlap;
+    const uint64_t accepted = count_received(q, fresh);
+    if (utterance_table_is_stale(q->utterances, piece->utterance)) {
+        return accepted < fresh ? PLAYOUT_PUT_CREDIT : PLAYOUT_PUT_STALE;
+    }
+    if (!is_joined) {
+        return PLAYOUT_PUT_GAP;
+    }
+    if (utterance_table_admit(q->utterances, piece->utterance) == UTTERANCE_NO_ROOM) {
+        return PLAYOUT_PUT_FULL;
+    }
+    const bool is_stored = store(q, piece->media, overlap, accepted);
+    utterance_table_add(q->utterances, is_stored ? accepted : 0, piece->is_last);
+    if (!is_stored) {
+        return PLAYOUT_PUT_FULL;
+    }
+    return accepted < fresh ? PLAYOUT_PUT_CREDIT : PLAYOUT_PUT_OK;
+}
+
+void playout_queue_complete(struct playout_queue *q)
+{
+    utterance_table_complete(q->utterances);
+}
+
+/* --- out -------------------------------------------------------------------------------------- */
 
 /* Fills `out` with speech as far as there is any; utterances that touch share a frame. */
 static size_t speak(struct playout_queue *q, int16_t *out, size_t room, uint64_t now_us)
 {
     size_t spoken = 0;
     while (spoken < room) {
-        struct utterance *u = current(q);
-        if (u == NULL || !may_speak(q, u, now_us)) {
+        const uint64_t ticks = utterance_table_turn(q->utterances, now_us);
+        drop_dead(q);
+        if (ticks == 0) {
             break;
         }
-        const size_t count = smaller(u->queued_samples, room - spoken);
-        take_samples(q, out + spoken, count);
-        q->last_id = count > 0 ? u->id : q->last_id;
-        u->queued_samples -= count;
-        u->sent_samples += count;
+        const size_t count = smaller((size_t)(ticks / q->ticks_per_sample), room - spoken);
+        sample_ring_take(q->samples, out + spoken, count);
+        utterance_table_spoke(q->utterances, count * q->ticks_per_sample, now_us);
         spoken += count;
-        if (u->queued_samples == 0 && u->is_complete) {
-            finish(q, u, PLAYOUT_DONE_PLAYED);
-        } else if (spoken < room) {
-            u->state = UTTERANCE_DRY;
-            u->tell_underrun = true;
-            q->underruns++;
-        }
     }
     if (spoken > 0) {
         q->last_sample = out[spoken - 1];
@@ -311,118 +260,116 @@ static size_t fade(struct playout_queue *q, int16_t *out, size_t room)
     return count;
 }
 
+/* The kind of a slot with so much speech; `tail`: what follows speech that is out. */
+static enum playout_slot note_slot(struct playout_queue *q, bool is_speech, enum last_slot tail)
+{
+    const bool is_first = q->last_slot == LAST_SILENCE;
+    q->last_slot = is_speech ? LAST_SPEECH : q->last_slot == LAST_SPEECH ? tail : LAST_SILENCE;
+    switch (q->last_slot) {
+    case LAST_SPEECH:
+        return is_first ? PLAYOUT_SLOT_FIRST : PLAYOUT_SLOT_SPEECH;
+    case LAST_TAIL:
+        return PLAYOUT_SLOT_TAIL;
+    default:
+        return PLAYOUT_SLOT_SILENCE;
+    }
+}
+
 enum playout_slot playout_queue_take(struct playout_queue *q, int16_t *frame, uint64_t now_us)
 {
     size_t filled = q->is_cut ? fade(q, frame, q->frame_samples) : 0;
     q->is_cut = false;
     const size_t spoken = speak(q, frame + filled, q->frame_samples - filled, now_us);
-    if (spoken == 0 && q->last_slot != LAST_SPEECH) {
-        q->last_slot = LAST_SILENCE;
-        return PLAYOUT_SLOT_SILENCE;
+    const enum playout_slot slot = note_slot(q, spoken > 0, LAST_TAIL);
+    if (slot != PLAYOUT_SLOT_SILENCE) {
+        filled += spoken;
+        filled += fade(q, frame + filled, q->frame_samples - filled);
+        memset(frame + filled, 0, (q->frame_samples - filled) * sizeof(*frame));
     }
-    filled += spoken;
-    filled += fade(q, frame + filled, q->frame_samples - filled);
-    memset(frame + filled, 0, (q->frame_samples - filled) * sizeof(*frame));
-    const bool is_first = q->last_slot == LAST_SILENCE;
-    q->last_slot = spoken > 0 ? LAST_SPEECH : LAST_TAIL;
-    if (spoken == 0) {
-        return PLAYOUT_SLOT_TAIL;
+    return slot;
+}
+
+enum playout_slot playout_queue_take_packet(struct playout_queue *q, struct playout_packet *out,
+                                            uint64_t now_us)
+{
+    const bool is_speech = utterance_table_turn(q->utterances, now_us) > 0;
+    drop_dead(q);
+    if (is_speech) {
+        uint32_t ticks = 0;
+        out->len = packet_ring_take(q->packets, out->data, &ticks);
+        out->duration_us = utterance_us_of_ticks(ticks);
+        utterance_table_spoke(q->utterances, ticks, now_us);
     }
-    return is_first ? PLAYOUT_SLOT_FIRST : PLAYOUT_SLOT_SPEECH;
+    return note_slot(q, is_speech, LAST_SILENCE);
 }
 
 bool playout_queue_may_start(const struct playout_queue *q)
 {
-    const struct utterance *u = find_current(q);
-    return q->last_slot == LAST_SILENCE && u != NULL && u->queued_samples > 0 && has_enough(q, u);
+    return q->last_slot == LAST_SILENCE && utterance_table_may_start(q->utterances);
 }
 
-struct playout_flushed playout_queue_flush(struct playout_queue *q, uint32_t utterance)
+/* --- hold, flush, end ------------------------------------------------------------------------- */
+
+bool playout_queue_pause(struct playout_queue *q, uint32_t utterance)
 {
-    const bool is_all = utterance == 0 || utterance == PLAYOUT_QUEUE_ALL;
-    struct playout_flushed flushed = {.flush = is_all ? q->newest_id : utterance};
-    flushed.is_cut = q->last_id > q->flushed_up_to && q->last_id <= flushed.flush;
-    if (flushed.flush > q->flushed_up_to) {
-        q->flushed_up_to = flushed.flush;
-    }
-    const size_t queued_before = q->ring_count;
-    struct utterance *u = NULL;
-    while ((u = current(q)) != NULL && u->id <= flushed.flush) {
-        if (u->sent_samples > 0) {
-            flushed.utterance = u->id;
-            flushed.sent_us = us_of(q, u->sent_samples);
-        }
-        q->is_cut = q->is_cut || u->state == UTTERANCE_PLAYING;
-        finish(q, u, PLAYOUT_DONE_FLUSHED);
-    }
-    flushed.dropped_us = us_of(q, queued_before - q->ring_count);
-    return flushed;
+    return utterance_table_pause(q->utterances, utterance);
 }
 
-void playout_queue_end(struct playout_queue *q, enum playout_done_reason reason)
+void playout_queue_pause_speaker(struct playout_queue *q)
 {
-    struct utterance *u = NULL;
-    while ((u = current(q)) != NULL) {
-        q->is_cut = q->is_cut || u->state == UTTERANCE_PLAYING;
-        finish(q, u, reason);
-    }
-    q->newest_id = 0;
-    q->flushed_up_to = 0;
-    q->last_id = 0;
-    q->received_samples = 0;
-    q->announced_samples = q->ring_cap;
+    utterance_table_pause_speaker(q->utterances);
 }
 
-static bool poll_utterance(struct playout_queue *q, struct playout_event *out)
+void playout_queue_resume(struct playout_queue *q, uint32_t utterance)
 {
-    if (q->count == 0) {
-        return false;
-    }
-    /* Only the oldest has something to tell: those behind it have not begun. */
-    struct utterance *u = utterance_at(q, 0);
-    *out = (struct playout_event){
-        .utterance = u->id,
-        .reason = u->reason,
-        .sent_us = us_of(q, u->sent_samples),
-        .queued_us = us_of(q, u->queued_samples),
+    utterance_table_resume(q->utterances, utterance);
+}
+
+struct playout_flushed playout_queue_flush(struct playout_queue *q, uint32_t utterance,
+                                           uint64_t now_us)
+{
+    const struct utterance_flushed flushed =
+        utterance_table_flush(q->utterances, utterance, now_us);
+    drop_dead(q);
+    q->is_cut = q->is_cut || flushed.was_sounding;
+    return (struct playout_flushed){
+        .flush = flushed.flush,
+        .utterance = flushed.utterance,
+        .sent_us = utterance_us_of_ticks(flushed.sent_ticks),
+        .dropped_us = utterance_us_of_ticks(flushed.dropped_ticks),
+        .is_cut = flushed.was_spoken_last,
     };
-    if (u->tell_started) {
-        u->tell_started = false;
-        out->type = PLAYOUT_EVENT_STARTED;
-        return true;
-    }
-    if (q->progress_samples > 0 && u->state != UTTERANCE_DONE &&
-        u->sent_samples - u->told_samples >= q->progress_samples) {
-        u->told_samples = u->sent_samples;
-        out->type = PLAYOUT_EVENT_PROGRESS;
-        return true;
-    }
-    if (u->tell_underrun) {
-        u->tell_underrun = false;
-        out->type = PLAYOUT_EVENT_UNDERRUN;
-        return true;
-    }
-    if (u->state != UTTERANCE_DONE) {
-        return false;
-    }
-    out->type = PLAYOUT_EVENT_DONE;
-    q->first = (q->first + 1) % PLAYOUT_QUEUE_UTTERANCES_MAX;
-    q->count--;
-    return true;
 }
 
-bool playout_queue_poll_event(struct playout_queue *q, struct playout_event *out)
+void playout_queue_end(struct playout_queue *q, enum utterance_reason reason, uint64_t now_us)
 {
-    if (poll_utterance(q, out)) {
-        return true;
-    }
-    const uint64_t consumed = q->received_samples - q->ring_count;
-    const uint64_t limit = consumed + q->ring_cap;
-    if (limit - q->announced_samples < (q->ring_cap + 3) / 4) {
+    utterance_table_end(q->utterances, reason, now_us);
+    drop_dead(q);
+    q->is_cut = true;
+    q->received_ticks = 0;
+    q->announced_ticks = q->window_ticks;
+}
+
+/* --- telling ---------------------------------------------------------------------------------- */
+
+bool playout_queue_poll_event(struct playout_queue *q, struct utterance_event *out)
+{
+    return utterance_table_poll_event(q->utterances, out);
+}
+
+static uint64_t limit_ticks(const struct playout_queue *q)
+{
+    return q->received_ticks - utterance_table_queued(q->utterances) + q->window_ticks;
+}
+
+bool playout_queue_poll_credit(struct playout_queue *q, uint64_t *limit_us)
+{
+    const uint64_t limit = limit_ticks(q);
+    if (limit - q->announced_ticks < (q->window_ticks + 3) / 4) {
         return false;
     }
-    q->announced_samples = limit;
-    *out = (struct playout_event){.type = PLAYOUT_EVENT_CREDIT, .limit_us = us_of(q, limit)};
+    q->announced_ticks = limit;
+    *limit_us = utterance_us_of_ticks(limit);
     return true;
 }
 
@@ -431,13 +378,20 @@ uint64_t playout_queue_heard_us(uint64_t sent_us, uint64_t rtt_us)
     return time_since(rtt_us / 2 + PLAYOUT_QUEUE_CLIENT_BUFFER_US, sent_us);
 }
 
-struct playout_stats playout_queue_stats(const struct playout_queue *q)
+struct playout_position playout_queue_position(const struct playout_queue *q)
 {
-    return (struct playout_stats){
-        .received_us = us_of(q, q->received_samples),
-        .queued_us = us_of(q, q->ring_count),
-        .stale_pieces = q->stale_pieces,
-        .credit_errors = q->credit_errors,
-        .underruns = q->underruns,
+    const struct utterance_position newest = utterance_table_position(q->utterances);
+    return (struct playout_position){
+        .utterance = newest.utterance,
+        .received_us = utterance_us_of_ticks(newest.received_ticks),
+        .sent_us = utterance_us_of_ticks(newest.sent_ticks),
+        .received_total_us = utterance_us_of_ticks(q->received_ticks),
+        .queued_us = utterance_us_of_ticks(utterance_table_queued(q->utterances)),
+        .limit_us = utterance_us_of_ticks(limit_ticks(q)),
     };
+}
+
+uint64_t playout_queue_underruns(const struct playout_queue *q)
+{
+    return utterance_table_underruns(q->utterances);
 }

@@ -190,6 +190,7 @@ struct session_stats session_stats(const struct session *s)
 {
     return (struct session_stats){
         .uplink = *voice_uplink_stats(s->uplink),
+        .downlink = voice_downlink_stats(s->downlink),
         .voice = *voice_sender_stats(voice_downlink_sender(s->downlink)),
         .sender = rtp_sender_stats(rtp_sender_of(s)),
         .rtcp = s->rtcp.stats,
@@ -408,11 +409,12 @@ void session_input_frame(struct session *s, const struct backend_frame *frame, u
         break;
     case BACKEND_LEG_GOT_END_DRAINED:
         s->ends_when_drained = true;
+        voice_downlink_drain(s->downlink, now_us);
         plan_end_when_drained(s, now_us);
         break;
     case BACKEND_LEG_NOTHING:
         if (!s->is_ended) {
-            voice_downlink_input(s->downlink, frame, now_us);
+            (void)voice_downlink_input(s->downlink, frame, now_us); /* counted there */
         }
         break;
     }

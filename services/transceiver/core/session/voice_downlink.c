@@ -1,7 +1,8 @@
 /* voice_downlink.c - see voice_downlink.h */
 #include "services/transceiver/core/session/voice_downlink.h"
 
-#include <assert.h>
+#include "common/backend_link/backend_report.h"
+
 #include <stdlib.h>
 
 #define JSON_CAP 256
@@ -11,11 +12,26 @@
 
 struct voice_downlink {
     struct voice_downlink_config config;
-    uint8_t rate_khz;
+    struct backend_format format;
     struct playout_queue *queue; /* NULL until the backend accepted */
     struct voice_sender *sender;
-    uint64_t next_error_us; /* no ERROR before */
+    bool is_attached;
+    bool is_restarted; /* the next backend may choose another format */
+    bool pauses_on_speech;
+    uint64_t next_error_us;            /* no ERROR before */
+    struct voice_downlink_stats stats; /* underruns: of queues that were before */
 };
+
+const char *voice_downlink_result_name(enum voice_downlink_result result)
+{
+    static const char *const name[VOICE_DOWNLINK_RESULT_COUNT] = {
+        [VOICE_DOWNLINK_TAKEN] = "taken",       [VOICE_DOWNLINK_STALE] = "stale",
+        [VOICE_DOWNLINK_IGNORED] = "ignored",   [VOICE_DOWNLINK_CREDIT] = "credit",
+        [VOICE_DOWNLINK_CODEC] = "codec",       [VOICE_DOWNLINK_BAD_FRAME] = "bad_frame",
+        [VOICE_DOWNLINK_SEQUENCE] = "sequence", [VOICE_DOWNLINK_OVERLOAD] = "overload",
+    };
+    return name[result];
+}
 
 struct voice_downlink *voice_downlink_create(const struct voice_downlink_config *config)
 {
@@ -42,34 +58,6 @@ void voice_downlink_destroy(struct voice_downlink *d)
     free(d);
 }
 
-bool voice_downlink_attach(struct voice_downlink *d, const struct backend_accept *accept,
-                           uint64_t now_us)
-{
-    assert(d->queue == NULL);
-    (void)now_us;
-    const struct backend_format out = accept->out;
-    if (out.codec != BACKEND_CODEC_PCM16 || (out.rate_khz != 16 && out.rate_khz != 24)) {
-        return false;
-    }
-    d->rate_khz = out.rate_khz;
-    const struct playout_queue_config config = {
-        .rate_hz = out.rate_khz * 1000u,
-        .window_us = d->config.credit_us,
-        .prebuffer_us = time_earlier(accept->prebuffer_ms * US_PER_MS, d->config.credit_us),
-        .progress_us = accept->progress_ms * US_PER_MS,
-    };
-    d->queue = playout_queue_create(&config);
-    if (d->queue != NULL) {
-        voice_sender_attach(d->sender, d->queue, config.rate_hz);
-    }
-    return d->queue != NULL;
-}
-
-void voice_downlink_start(struct voice_downlink *d, uint64_t now_us)
-{
-    voice_sender_start(d->sender, now_us);
-}
-
 /* --- frames to the backend -------------------------------------------------------------------- */
 
 static void emit(struct voice_downlink *d, enum backend_frame_type type, uint32_t utterance,
@@ -85,22 +73,35 @@ static void emit(struct voice_downlink *d, enum backend_frame_type type, uint32_
     outbox_add_frame(d->config.outbox, d->config.session_id, &frame);
 }
 
-static uint64_t rtt_us(const struct voice_downlink *d)
+static uint64_t heard_us(const struct voice_downlink *d, uint64_t sent_us)
 {
-    return rtp_sender_stats(voice_sender_rtp(d->sender)).rtt_us;
+    return playout_queue_heard_us(sent_us, rtp_sender_stats(voice_sender_rtp(d->sender)).rtt_us);
 }
 
-static void emit_playback(struct voice_downlink *d, const struct playout_event *event,
-                          const char *state, const char *reason, uint64_t now_us)
+static void emit_playback(struct voice_downlink *d, const struct utterance_event *event,
+                          uint64_t now_us)
 {
+    static const char *const state[] = {
+        [UTTERANCE_EVENT_STARTED] = "started",   [UTTERANCE_EVENT_PROGRESS] = "progress",
+        [UTTERANCE_EVENT_UNDERRUN] = "underrun", [UTTERANCE_EVENT_PAUSED] = "paused",
+        [UTTERANCE_EVENT_RESUMED] = "resumed",   [UTTERANCE_EVENT_DONE] = "done",
+    };
+    static const char *const reason[] = {
+        [UTTERANCE_PLAYED] = "played",
+        [UTTERANCE_FLUSHED] = "flushed",
+        [UTTERANCE_STARVED] = "starved",
+        [UTTERANCE_SESSION_END] = "session_end",
+        [UTTERANCE_BACKEND_LOST] = "backend_lost",
+    };
     char text[JSON_CAP];
+    const uint64_t sent_us = utterance_us_of_ticks(event->sent_ticks);
     const struct backend_playback playback = {
         .utterance = event->utterance,
-        .state = state,
-        .reason = reason,
-        .sent_us = event->sent_us,
-        .heard_us = playout_queue_heard_us(event->sent_us, rtt_us(d)),
-        .queued_us = event->queued_us,
+        .state = state[event->type],
+        .reason = event->type == UTTERANCE_EVENT_DONE ? reason[event->reason] : NULL,
+        .sent_us = sent_us,
+        .heard_us = heard_us(d, sent_us),
+        .queued_us = utterance_us_of_ticks(event->queued_ticks),
     };
     const size_t len = backend_playback_encode(&playback, text, sizeof(text));
     emit(d, BACKEND_PLAYBACK, event->utterance, bytes_view_of(text, len), now_us);
@@ -115,44 +116,24 @@ static void emit_credit(struct voice_downlink *d, uint64_t limit_us, uint64_t no
     emit(d, BACKEND_CREDIT, 0, bytes_view_of(payload, sizeof(payload)), now_us);
 }
 
-static const char *done_reason_name(enum playout_done_reason reason)
+/* What there is to tell, while there is somebody to be told. */
+static void emit_news(struct voice_downlink *d, uint64_t now_us)
 {
-    static const char *const name[] = {
-        [PLAYOUT_DONE_PLAYED] = "played",
-        [PLAYOUT_DONE_FLUSHED] = "flushed",
-        [PLAYOUT_DONE_STARVED] = "starved",
-        [PLAYOUT_DONE_SESSION_END] = "session_end",
-        [PLAYOUT_DONE_BACKEND_LOST] = "backend_lost",
-    };
-    return name[reason];
-}
-
-static void emit_events(struct voice_downlink *d, uint64_t now_us)
-{
-    struct playout_event event;
+    if (!d->is_attached) {
+        return;
+    }
+    struct utterance_event event;
     while (playout_queue_poll_event(d->queue, &event)) {
-        switch (event.type) {
-        case PLAYOUT_EVENT_STARTED:
-            emit_playback(d, &event, "started", NULL, now_us);
-            break;
-        case PLAYOUT_EVENT_PROGRESS:
-            emit_playback(d, &event, "progress", NULL, now_us);
-            break;
-        case PLAYOUT_EVENT_UNDERRUN:
-            emit_playback(d, &event, "underrun", NULL, now_us);
-            break;
-        case PLAYOUT_EVENT_DONE:
-            emit_playback(d, &event, "done", done_reason_name(event.reason), now_us);
-            break;
-        case PLAYOUT_EVENT_CREDIT:
-            emit_credit(d, event.limit_us, now_us);
-            break;
-        }
+        emit_playback(d, &event, now_us);
+    }
+    uint64_t limit_us = 0;
+    if (playout_queue_poll_credit(d->queue, &limit_us)) {
+        emit_credit(d, limit_us, now_us);
     }
 }
 
 static void emit_error(struct voice_downlink *d, const struct backend_frame *frame,
-                       const char *code, uint64_t now_us)
+                       enum voice_downlink_result result, uint64_t now_us)
 {
     struct backend_error error = {.type = frame->type, .sequence = frame->sequence};
     char text[JSON_CAP];
@@ -160,42 +141,143 @@ static void emit_error(struct voice_downlink *d, const struct backend_frame *fra
         return;
     }
     d->next_error_us = now_us + ERROR_INTERVAL_US;
+    const char *code = voice_downlink_result_name(result);
     memcpy(error.code, code, strlen(code));
     const size_t len = backend_error_encode(&error, text, sizeof(text));
     emit(d, BACKEND_ERROR, 0, bytes_view_of(text, len), now_us);
 }
 
+/* --- backends come and go --------------------------------------------------------------------- */
+
+static bool is_playable(struct backend_format out)
+{
+    return out.codec == BACKEND_CODEC_PCM16 &&
+           (out.rate_khz == 8 || out.rate_khz == 16 || out.rate_khz == 24 || out.rate_khz == 48);
+}
+
+/* A queue for this format; what the one before still had to tell is told. */
+static bool renew_queue(struct voice_downlink *d, struct backend_format out, uint64_t now_us)
+{
+    const struct playout_queue_config config = {
+        .rate_hz = out.rate_khz * 1000u,
+        .window_us = d->config.credit_us,
+    };
+    struct playout_queue *queue = playout_queue_create(&config);
+    if (queue == NULL) {
+        return false;
+    }
+    if (d->queue != NULL) {
+        emit_news(d, now_us);
+        d->stats.underruns += playout_queue_underruns(d->queue);
+        playout_queue_destroy(d->queue);
+    }
+    d->format = out;
+    d->queue = queue;
+    voice_sender_attach(d->sender, d->queue, config.rate_hz);
+    return true;
+}
+
+bool voice_downlink_attach(struct voice_downlink *d, const struct backend_accept *accept,
+                           uint64_t now_us)
+{
+    const bool is_same = d->queue != NULL && backend_format_equal(d->format, accept->out);
+    if (!is_playable(accept->out) || (d->queue != NULL && !is_same && !d->is_restarted)) {
+        return false;
+    }
+    d->is_attached = true;
+    if (!is_same && !renew_queue(d, accept->out, now_us)) {
+        d->is_attached = false;
+        return false;
+    }
+    d->is_restarted = false;
+    d->pauses_on_speech = accept->pauses_on_speech;
+    playout_queue_attach(d->queue, accept->prebuffer_ms * US_PER_MS,
+                         accept->progress_ms * US_PER_MS, now_us);
+    emit_news(d, now_us);
+    return true;
+}
+
+void voice_downlink_detach(struct voice_downlink *d)
+{
+    d->is_attached = false;
+    if (d->queue != NULL) {
+        playout_queue_detach(d->queue);
+    }
+}
+
+struct backend_position voice_downlink_position(const struct voice_downlink *d)
+{
+    if (d->queue == NULL) {
+        return (struct backend_position){.credit_us = d->config.credit_us};
+    }
+    const struct playout_position position = playout_queue_position(d->queue);
+    return (struct backend_position){
+        .utterance = position.utterance,
+        .received_us = position.received_us,
+        .received_total_us = position.received_total_us,
+        .sent_us = position.sent_us,
+        .credit_us = position.limit_us,
+    };
+}
+
+void voice_downlink_restart(struct voice_downlink *d, uint64_t now_us)
+{
+    voice_downlink_detach(d);
+    voice_downlink_end(d, true, now_us);
+    d->is_restarted = true;
+}
+
+void voice_downlink_start(struct voice_downlink *d, uint64_t now_us)
+{
+    voice_sender_start(d->sender, now_us);
+}
+
 /* --- frames from the backend ------------------------------------------------------------------ */
 
-static void take_audio(struct voice_downlink *d, const struct backend_frame *frame, uint64_t now_us)
+static enum voice_downlink_result result_of(enum playout_put_result result)
 {
-    const bool is_last = (frame->flags & BACKEND_FLAG_LAST) != 0;
-    const bool has_audio = frame->payload.len > 0;
-    if (frame->utterance == 0 ||
-        (has_audio && (frame->codec != BACKEND_CODEC_PCM16 || frame->rate_khz != d->rate_khz))) {
-        emit_error(d, frame, "codec", now_us);
-        return;
-    }
-    switch (playout_queue_put(d->queue, frame->utterance, frame->payload, is_last)) {
+    switch (result) {
+    case PLAYOUT_PUT_STALE:
+        return VOICE_DOWNLINK_STALE;
     case PLAYOUT_PUT_CREDIT:
-        emit_error(d, frame, "credit", now_us);
-        break;
-    case PLAYOUT_PUT_ODD_BYTES:
-        emit_error(d, frame, "bad_frame", now_us);
-        break;
+        return VOICE_DOWNLINK_CREDIT;
     case PLAYOUT_PUT_FULL:
-        emit_error(d, frame, "overload", now_us);
-        break;
+        return VOICE_DOWNLINK_OVERLOAD;
+    case PLAYOUT_PUT_GAP:
+        return VOICE_DOWNLINK_SEQUENCE;
+    case PLAYOUT_PUT_BAD:
+        return VOICE_DOWNLINK_BAD_FRAME;
     default:
-        break;
+        return VOICE_DOWNLINK_TAKEN;
     }
+}
+
+static enum voice_downlink_result take_audio(struct voice_downlink *d,
+                                             const struct backend_frame *frame)
+{
+    const struct backend_format format = {frame->codec, frame->rate_khz};
+    if (frame->utterance == 0) {
+        return VOICE_DOWNLINK_BAD_FRAME;
+    }
+    if (frame->payload.len > 0 &&
+        (!backend_format_equal(format, d->format) || frame->channels != 1)) {
+        return VOICE_DOWNLINK_CODEC;
+    }
+    const struct playout_piece piece = {
+        .utterance = frame->utterance,
+        .media = frame->payload,
+        .is_last = (frame->flags & BACKEND_FLAG_LAST) != 0,
+        .offset_us = frame->time_us,
+    };
+    return result_of(playout_queue_put(d->queue, &piece));
 }
 
 /* The queue is cut first; FLUSHED tells how much of the utterance left before; then it is done. All
  * events of before are told: they are after each change. */
-static void take_flush(struct voice_downlink *d, const struct backend_frame *frame, uint64_t now_us)
+static enum voice_downlink_result take_flush(struct voice_downlink *d,
+                                             const struct backend_frame *frame, uint64_t now_us)
 {
-    const struct playout_flushed flushed = playout_queue_flush(d->queue, frame->utterance);
+    const struct playout_flushed flushed = playout_queue_flush(d->queue, frame->utterance, now_us);
     char text[JSON_CAP];
     if (flushed.is_cut) {
         voice_sender_cut(d->sender);
@@ -203,34 +285,95 @@ static void take_flush(struct voice_downlink *d, const struct backend_frame *fra
     const struct backend_flushed payload = {
         .utterance = flushed.utterance,
         .sent_us = flushed.sent_us,
-        .heard_us = playout_queue_heard_us(flushed.sent_us, rtt_us(d)),
+        .heard_us = heard_us(d, flushed.sent_us),
         .dropped_us = flushed.dropped_us,
     };
     const size_t len = backend_flushed_encode(&payload, text, sizeof(text));
     emit(d, BACKEND_FLUSHED, flushed.flush, bytes_view_of(text, len), now_us);
+    return VOICE_DOWNLINK_TAKEN;
 }
 
-void voice_downlink_input(struct voice_downlink *d, const struct backend_frame *frame,
-                          uint64_t now_us)
+static enum voice_downlink_result take_pause(struct voice_downlink *d,
+                                             const struct backend_frame *frame)
 {
-    if (d->queue == NULL) {
-        return;
+    if (frame->utterance == 0) {
+        return VOICE_DOWNLINK_BAD_FRAME;
     }
-    if (frame->type == BACKEND_AUDIO_OUT) {
-        take_audio(d, frame, now_us);
-    } else if (frame->type == BACKEND_FLUSH) {
-        take_flush(d, frame, now_us);
+    return playout_queue_pause(d->queue, frame->utterance) ? VOICE_DOWNLINK_TAKEN
+                                                           : VOICE_DOWNLINK_OVERLOAD;
+}
+
+static enum voice_downlink_result take_resume(struct voice_downlink *d,
+                                              const struct backend_frame *frame)
+{
+    if (frame->utterance == 0) {
+        return VOICE_DOWNLINK_BAD_FRAME;
+    }
+    playout_queue_resume(d->queue, frame->utterance);
+    return VOICE_DOWNLINK_TAKEN;
+}
+
+static enum voice_downlink_result take(struct voice_downlink *d, const struct backend_frame *frame,
+                                       uint64_t now_us)
+{
+    if (!d->is_attached) {
+        return VOICE_DOWNLINK_IGNORED;
+    }
+    switch (frame->type) {
+    case BACKEND_AUDIO_OUT:
+        return take_audio(d, frame);
+    case BACKEND_FLUSH:
+        return take_flush(d, frame, now_us);
+    case BACKEND_PAUSE:
+        return take_pause(d, frame);
+    case BACKEND_RESUME:
+        return take_resume(d, frame);
+    default:
+        return VOICE_DOWNLINK_IGNORED;
+    }
+}
+
+enum voice_downlink_result voice_downlink_input(struct voice_downlink *d,
+                                                const struct backend_frame *frame, uint64_t now_us)
+{
+    const enum voice_downlink_result result = take(d, frame, now_us);
+    d->stats.frames[result]++;
+    if (result >= VOICE_DOWNLINK_CREDIT) {
+        emit_error(d, frame, result, now_us);
     }
     voice_sender_wake(d->sender, now_us);
-    emit_events(d, now_us);
+    emit_news(d, now_us);
+    return result;
+}
+
+void voice_downlink_speech_started(struct voice_downlink *d, uint64_t now_us)
+{
+    if (d->queue != NULL && d->pauses_on_speech) {
+        playout_queue_pause_speaker(d->queue);
+        emit_news(d, now_us);
+    }
+}
+
+void voice_downlink_drain(struct voice_downlink *d, uint64_t now_us)
+{
+    d->pauses_on_speech = false; /* nobody would let it go on */
+    if (d->queue != NULL) {
+        playout_queue_complete(d->queue);
+        emit_news(d, now_us);
+    }
+}
+
+bool voice_downlink_is_drained(const struct voice_downlink *d)
+{
+    return d->queue == NULL || playout_queue_position(d->queue).queued_us == 0;
 }
 
 void voice_downlink_end(struct voice_downlink *d, bool is_backend_lost, uint64_t now_us)
 {
     if (d->queue != NULL) {
         playout_queue_end(d->queue,
-                          is_backend_lost ? PLAYOUT_DONE_BACKEND_LOST : PLAYOUT_DONE_SESSION_END);
-        emit_events(d, now_us);
+                          is_backend_lost ? UTTERANCE_BACKEND_LOST : UTTERANCE_SESSION_END, now_us);
+        emit_news(d, now_us);
     }
 }
 
@@ -239,8 +382,8 @@ void voice_downlink_end(struct voice_downlink *d, bool is_backend_lost, uint64_t
 size_t voice_downlink_poll_packet(struct voice_downlink *d, uint8_t *out, uint64_t now_us)
 {
     const size_t len = voice_sender_poll_packet(d->sender, out, now_us);
-    if (len > 0 && d->queue != NULL) {
-        emit_events(d, now_us);
+    if (len > 0) {
+        emit_news(d, now_us);
     }
     return len;
 }
@@ -250,12 +393,16 @@ uint64_t voice_downlink_next_timeout(const struct voice_downlink *d)
     return voice_sender_next_timeout(d->sender);
 }
 
-bool voice_downlink_is_drained(const struct voice_downlink *d)
-{
-    return d->queue == NULL || playout_queue_stats(d->queue).queued_us == 0;
-}
-
 struct voice_sender *voice_downlink_sender(struct voice_downlink *d)
 {
     return d->sender;
+}
+
+struct voice_downlink_stats voice_downlink_stats(const struct voice_downlink *d)
+{
+    struct voice_downlink_stats stats = d->stats;
+    if (d->queue != NULL) {
+        stats.underruns += playout_queue_underruns(d->queue);
+    }
+    return stats;
 }
