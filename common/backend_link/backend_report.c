@@ -4,8 +4,24 @@
 #include "common/backend_link/backend_json.h"
 #include "common/backend_link/backend_payload.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
 #define LEVEL_DBOV_MIN (-127.0)
 #define MS_MAX         (UINT32_MAX / 1000)
+
+/* Reports are told between packets, so they are written without the heap: numbers, and words that
+ * need no escape. 0 when it does not fit. */
+__attribute__((format(printf, 3, 4))) static size_t write_report(char *text, size_t cap,
+                                                                 const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int len = vsnprintf(text, cap, format, arguments);
+    va_end(arguments);
+    return len < 0 || (size_t)len >= cap ? 0 : (size_t)len;
+}
 
 static struct backend_json open_report(struct bytes_view payload)
 {
@@ -24,9 +40,8 @@ bool backend_connected_decode(struct bytes_view payload, struct backend_connecte
 
 size_t backend_connected_encode(const struct backend_connected *in, char *text, size_t cap)
 {
-    return backend_json_dump(json_pack("{s:s, s:I}", "transport", in->is_tcp ? "tcp" : "udp",
-                                       "setup_ms", (json_int_t)(in->setup_us / 1000)),
-                             text, cap);
+    return write_report(text, cap, "{\"transport\":\"%s\",\"setup_ms\":%" PRIu64 "}",
+                        in->is_tcp ? "tcp" : "udp", in->setup_us / 1000);
 }
 
 bool backend_flushed_decode(struct bytes_view payload, struct backend_flushed *out)
@@ -41,11 +56,10 @@ bool backend_flushed_decode(struct bytes_view payload, struct backend_flushed *o
 
 size_t backend_flushed_encode(const struct backend_flushed *in, char *text, size_t cap)
 {
-    return backend_json_dump(
-        json_pack("{s:I, s:I, s:I, s:I}", "utterance", (json_int_t)in->utterance, "sent_us",
-                  (json_int_t)in->sent_us, "heard_us", (json_int_t)in->heard_us, "dropped_us",
-                  (json_int_t)in->dropped_us),
-        text, cap);
+    return write_report(text, cap,
+                        "{\"utterance\":%" PRIu32 ",\"sent_us\":%" PRIu64 ",\"heard_us\":%" PRIu64
+                        ",\"dropped_us\":%" PRIu64 "}",
+                        in->utterance, in->sent_us, in->heard_us, in->dropped_us);
 }
 
 bool backend_playback_decode(struct bytes_view payload, struct backend_playback *out)
@@ -70,14 +84,13 @@ bool backend_playback_decode(struct bytes_view payload, struct backend_playback 
 
 size_t backend_playback_encode(const struct backend_playback *in, char *text, size_t cap)
 {
-    json_t *playback =
-        json_pack("{s:I, s:s, s:I, s:I, s:I}", "utterance", (json_int_t)in->utterance, "state",
-                  in->state, "sent_us", (json_int_t)in->sent_us, "heard_us",
-                  (json_int_t)in->heard_us, "queued_us", (json_int_t)in->queued_us);
-    if (in->reason != NULL) {
-        (void)json_object_set_new(playback, "reason", json_string(in->reason));
-    }
-    return backend_json_dump(playback, text, cap);
+    const bool has_reason = in->reason != NULL;
+    return write_report(text, cap,
+                        "{\"utterance\":%" PRIu32 ",\"state\":\"%s\",\"sent_us\":%" PRIu64
+                        ",\"heard_us\":%" PRIu64 ",\"queued_us\":%" PRIu64 "%s%s%s}",
+                        in->utterance, in->state, in->sent_us, in->heard_us, in->queued_us,
+                        has_reason ? ",\"reason\":\"" : "", has_reason ? in->reason : "",
+                        has_reason ? "\"" : "");
 }
 
 bool backend_speech_decode(struct bytes_view payload, struct backend_speech *out)
@@ -93,10 +106,8 @@ bool backend_speech_decode(struct bytes_view payload, struct backend_speech *out
 
 size_t backend_speech_encode(const struct backend_speech *in, char *text, size_t cap)
 {
-    return backend_json_dump(json_pack("{s:s, s:i}", "state",
-                                       in->is_started ? "started" : "stopped", "level_dbov",
-                                       in->level_dbov),
-                             text, cap);
+    return write_report(text, cap, "{\"state\":\"%s\",\"level_dbov\":%d}",
+                        in->is_started ? "started" : "stopped", in->level_dbov);
 }
 
 bool backend_dtmf_decode(struct bytes_view payload, struct backend_dtmf *out)
@@ -112,9 +123,8 @@ bool backend_dtmf_decode(struct bytes_view payload, struct backend_dtmf *out)
 
 size_t backend_dtmf_encode(const struct backend_dtmf *in, char *text, size_t cap)
 {
-    return backend_json_dump(json_pack("{s:s#, s:I}", "digit", &in->digit, 1, "duration_ms",
-                                       (json_int_t)in->duration_ms),
-                             text, cap);
+    return write_report(text, cap, "{\"digit\":\"%c\",\"duration_ms\":%" PRIu32 "}", in->digit,
+                        in->duration_ms);
 }
 
 bool backend_net_stats_decode(struct bytes_view payload, struct backend_net_stats *out)
@@ -134,11 +144,11 @@ bool backend_net_stats_decode(struct bytes_view payload, struct backend_net_stat
 
 size_t backend_net_stats_encode(const struct backend_net_stats *in, char *text, size_t cap)
 {
-    return backend_json_dump(
-        json_pack("{s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:i, s:i}", "loss",
-                  in->loss_per_mille / 1000.0, "jitter_ms", in->jitter_us / 1000.0, "rtt_ms",
-                  in->rtt_us / 1000.0, "concealed_ms", (json_int_t)in->concealed_ms, "fec_ms",
-                  (json_int_t)in->fec_ms, "red_ms", (json_int_t)in->red_ms, "late",
-                  (json_int_t)in->late, "level_dbov", in->level_dbov, "drift_ppm", in->drift_ppm),
-        text, cap);
+    return write_report(
+        text, cap,
+        "{\"loss\":%.3f,\"jitter_ms\":%.3f,\"rtt_ms\":%.3f,\"concealed_ms\":%" PRIu32
+        ",\"fec_ms\":%" PRIu32 ",\"red_ms\":%" PRIu32 ",\"late\":%" PRIu32
+        ",\"level_dbov\":%d,\"drift_ppm\":%d}",
+        in->loss_per_mille / 1000.0, in->jitter_us / 1000.0, in->rtt_us / 1000.0, in->concealed_ms,
+        in->fec_ms, in->red_ms, in->late, in->level_dbov, in->drift_ppm);
 }
