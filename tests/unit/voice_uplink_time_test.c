@@ -83,6 +83,27 @@ static void ten_minutes_of_dtx_conceal_nothing_and_keep_the_time(void **state)
     close_world(&w);
 }
 
+/* The call's first packet was 50 ms slower than the first of another track. */
+static void a_new_stream_does_not_go_back_in_time(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w, RATE_KHZ);
+    struct rtp_packet packet = packet_of(&w, 0, 0, tone(&w), OPUS);
+    (void)voice_uplink_input(w.uplink, &packet, time_of(0) + 50000);
+    packet = packet_of(&w, 1, 1, tone(&w), OPUS);
+    (void)voice_uplink_input(w.uplink, &packet, time_of(1));
+    assert_int_equal(expect(&w, 0, 0).time_us, time_of(0) + 50000 - START_US);
+    const struct backend_frame last = expect(&w, 1, 0);
+    w.ssrc++;
+    (void)speak(&w, 2); /* 50 ms before the end of what was heard */
+    const struct backend_frame first = expect(&w, 2, BACKEND_AUDIO_DISCONTINUITY);
+    assert_int_equal(first.time_us, last.time_us + SLOT_US);
+    (void)speak(&w, 3);
+    assert_int_equal(expect(&w, 3, 0).time_us, first.time_us + SLOT_US);
+    close_world(&w);
+}
+
 static void nothing_for_500_ms_is_said_once(void **state)
 {
     (void)state;
@@ -180,6 +201,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(silence_is_told_60_ms_behind_the_clock),
         cmocka_unit_test(ten_minutes_of_dtx_conceal_nothing_and_keep_the_time),
+        cmocka_unit_test(a_new_stream_does_not_go_back_in_time),
         cmocka_unit_test(nothing_for_500_ms_is_said_once),
         cmocka_unit_test(a_late_burst_is_delivered_at_once_and_flagged),
         cmocka_unit_test(a_clock_that_jumps_is_anchored_anew),

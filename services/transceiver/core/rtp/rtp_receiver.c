@@ -217,6 +217,11 @@ uint64_t rtp_receiver_capture_us(const struct rtp_receiver *r, uint64_t timestam
     return time_since(rtp_clock_to_us(r->anchor_timestamp - timestamp), r->anchor_us);
 }
 
+void rtp_receiver_begin_after(struct rtp_receiver *r, uint64_t earliest_us)
+{
+    r->anchor_us = time_later(r->anchor_us, earliest_us);
+}
+
 uint64_t rtp_receiver_timestamp_at(const struct rtp_receiver *r, uint64_t captured_us)
 {
     if (captured_us < r->anchor_us) {

@@ -61,6 +61,9 @@ MUST_USE bool rtp_receiver_ssrc(const struct rtp_receiver *r, uint32_t *out);
  * first packet and the timestamps since. Never resampled, never adjusted. */
 uint64_t rtp_receiver_capture_us(const struct rtp_receiver *r, uint64_t timestamp);
 
+/* The numbering that has just begun was captured no earlier than this. */
+void rtp_receiver_begin_after(struct rtp_receiver *r, uint64_t earliest_us);
+
 /* The other way: the timestamp that was captured then, never before the anchor. */
 uint64_t rtp_receiver_timestamp_at(const struct rtp_receiver *r, uint64_t captured_us);
 /* As it stands in a packet. */

@@ -47,6 +47,7 @@ struct voice_uplink {
     struct voice_history *history;
     struct audio_in *backend; /* NULL while there is none */
     bool is_new_stream;       /* from the next slot on */
+    uint64_t heard_until_us;  /* where the latest sound ends: no other begins before */
     uint64_t live_number;     /* what was heard before it is replayed */
     uint64_t replay_us;       /* when the replay goes on, or TIME_NEVER */
     int32_t level_dbov;
@@ -227,6 +228,9 @@ static void keep(struct voice_uplink *u, const struct reorder_slot *slot)
     };
     voice_history_add(u->history, &kept);
     u->is_new_stream = false;
+    if (slot->kind != REORDER_SLOT_SILENCE) {
+        u->heard_until_us = rtp_receiver_capture_us(u->receiver, slot->timestamp + slot->duration);
+    }
 }
 
 /* When the next silence of a sender that said it is silent may be told; else TIME_NEVER. */
@@ -397,6 +401,8 @@ static enum voice_uplink_result input(struct voice_uplink *u, const struct rtp_p
         break;
     default: /* a new numbering: nothing of the old one is worth waiting for */
         reorder_buffer_restart(u->reorder);
+        /* The old one's first packet was slower than this one's: their clocks overlap. */
+        rtp_receiver_begin_after(u->receiver, u->heard_until_us);
         u->is_new_stream = true;
         break;
     }
