@@ -38,6 +38,7 @@ struct sim_agent_rules {
     uint32_t next_sequence;
     bool has_audio;
     uint64_t next_audio_us;
+    uint64_t next_sound_us;
     unsigned errors_allowed;
     uint64_t latest_error_us;
 };
@@ -159,10 +160,11 @@ static void heard_audio(struct sim_agent_rules *r, const struct backend_frame *f
     if (is_silence != (frame->payload.len == 0)) {
         sim_journal_fault(r->journal, now_us, "AUDIO_IN has samples or is silence");
     }
-    if (r->has_audio && frame->time_us + ROUNDING_US < r->next_audio_us) {
+    /* Silence is told before it is known how long it was: sound wins. */
+    if (r->has_audio && frame->time_us + ROUNDING_US < r->next_sound_us) {
         sim_journal_fault(r->journal, now_us,
                           "AUDIO_IN is in order of time: %" PRIu64 " after the end at %" PRIu64,
-                          frame->time_us, r->next_audio_us);
+                          frame->time_us, r->next_sound_us);
     }
     if (r->has_audio && !is_gap && frame->time_us > r->next_audio_us + ROUNDING_US) {
         sim_journal_fault(r->journal, now_us,
@@ -171,6 +173,7 @@ static void heard_audio(struct sim_agent_rules *r, const struct backend_frame *f
     }
     r->has_audio = true;
     r->next_audio_us = frame->time_us + duration_us;
+    r->next_sound_us = is_silence ? r->next_sound_us : r->next_audio_us;
 }
 
 static void heard_credit(struct sim_agent_rules *r, const struct backend_frame *frame,
@@ -307,7 +310,7 @@ static void heard_start(struct sim_agent_rules *r, const struct backend_frame *f
         r->limit_us = sim_agent_rules_number(frame, "received_total_us") +
                       sim_agent_rules_number(frame, "credit_us");
         r->supplied_us = sim_agent_rules_number(frame, "received_total_us");
-        r->next_audio_us = sim_agent_rules_number(frame, "audio_in_from_us");
+        r->next_audio_us = r->next_sound_us = sim_agent_rules_number(frame, "audio_in_from_us");
     }
 }
 

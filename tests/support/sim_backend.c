@@ -117,6 +117,11 @@ void sim_backend_connect(struct sim_backend *b, uint64_t now_us)
     b->next_connection_sequence = 0;
     b->is_accepted = false;
     b->stalled_until_us = 0;
+    if (!b->config.resumes) {
+        sim_agent_rules_connect(b->rules, false);
+        b->session = b->newest = 0;
+        b->speech_count = 0;
+    }
     (void)snprintf(text, sizeof(text),
                    "{\"versions\":[1],\"name\":\"sim\",\"instance\":\"1\",\"codecs\":[\"%s\"],"
                    "\"resume\":%s,\"heartbeat_ms\":1000}",
@@ -414,7 +419,8 @@ uint64_t sim_backend_next_timeout(const struct sim_backend *b)
     if (b->session != 0 && !b->is_accepted) {
         next_us = time_earlier(next_us, b->accept_at_us);
     }
-    if (b->speech_count > 0 && b->is_accepted && b->speech[0].pace_us > 0) {
+    if (b->speech_count > 0 && b->is_accepted && b->speech[0].pace_us > 0 &&
+        sim_agent_rules_credit_us(b->rules) >= PIECE_STEP_US) {
         next_us = time_earlier(next_us, b->speech[0].next_us);
     }
     return next_us;

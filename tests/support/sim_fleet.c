@@ -9,10 +9,8 @@
 
 #define AT_CLIENT 0
 #define AT_RELAY  1
-#define SLOT_US   (20 * US_PER_MS)
 #define TONE_STEP 50
 #define KINDS     (DATAGRAM_RTCP + 1)
-#define START_US  (10 * US_PER_S)
 /* More than this many changes at one instant is a loop that makes no progress. */
 #define STEPS_AT_ONCE_MAX 10000
 
@@ -51,10 +49,28 @@ static struct seat *find_seat(struct sim_fleet *f, const struct net_addr *client
     return NULL;
 }
 
+static void watch_packet(struct sim_fleet *f, struct bytes_view datagram)
+{
+    uint8_t copy[SIM_CLIENT_PACKET_CAP];
+    struct bytes_span span = {copy, datagram.len, sizeof(copy)};
+    struct rtp_packet packet;
+    struct sim_red_block block[SIM_RED_BLOCKS_MAX];
+    sim_wire_rules_packet(f->config.wire, datagram, f->now_us);
+    memcpy(copy, datagram.data, datagram.len);
+    if (sim_client_overhear(f->seat[0].client, &span, &packet, f->now_us)) {
+        const size_t count = sim_client_payloads(&packet, block);
+        sim_wire_rules_payload(f->config.wire, &packet, block, count, f->now_us);
+    }
+}
+
 static void to_client(void *context, const struct net_addr *client, struct bytes_view datagram)
 {
     struct sim_fleet *f = context;
     struct seat *seat = find_seat(f, client);
+    const bool is_rtp = datagram_kind_of(datagram) == DATAGRAM_RTP;
+    if (is_rtp && f->config.wire != NULL) {
+        watch_packet(f, datagram);
+    }
     if (seat == NULL) {
         f->strays++;
         return;
@@ -62,9 +78,23 @@ static void to_client(void *context, const struct net_addr *client, struct bytes
     sim_link_send(&seat->link, AT_CLIENT, datagram, f->now_us);
 }
 
+static void watch_frame(struct sim_fleet *f, const struct backend_frame *frame,
+                        bool is_from_backend)
+{
+    if (f->config.wire != NULL) {
+        sim_wire_rules_frame(f->config.wire, frame, is_from_backend, f->now_us);
+    }
+    if (f->config.uplink != NULL && frame->type == BACKEND_AUDIO_IN) {
+        sim_uplink_rules_given(f->config.uplink, frame, f->now_us);
+    } else if (f->config.uplink != NULL && frame->type == BACKEND_SESSION_ACCEPT) {
+        sim_uplink_rules_attach(f->config.uplink, true, f->now_us);
+    }
+}
+
 static void log_frame(void *context, const struct backend_frame *frame, bool is_from_backend)
 {
     struct sim_fleet *f = context;
+    watch_frame(f, frame, is_from_backend);
     if (frame->type == BACKEND_AUDIO_IN || f->frame_count == SIM_FLEET_FRAMES_MAX) {
         return;
     }
@@ -86,9 +116,13 @@ static void note_arrived(void *context, uint32_t session_id, struct bytes_view d
                          enum client_leg_result result)
 {
     struct sim_fleet *f = context;
+    struct rtp_packet packet;
     (void)session_id;
-    (void)datagram;
     f->verdicts[result]++;
+    if (f->config.uplink != NULL && result == CLIENT_LEG_RTP &&
+        rtp_packet_parse(datagram, &packet) == RTP_PACKET_OK) {
+        sim_uplink_rules_arrived(f->config.uplink, packet.ssrc, packet.sequence_number, f->now_us);
+    }
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -125,7 +159,7 @@ struct sim_fleet *sim_fleet_create(const struct sim_fleet_config *config)
 {
     struct sim_fleet *f = calloc(1, sizeof(*f));
     f->config = *config;
-    f->now_us = START_US;
+    f->now_us = SIM_FLEET_START_US;
     f->seat_count = config->client_count == 0 ? 1 : config->client_count;
     f->seat = calloc(f->seat_count, sizeof(*f->seat));
     assert(f->seat_count <= SIM_FLEET_CLIENTS_MAX && f->seat != NULL);
@@ -166,6 +200,9 @@ static void drain_client(struct sim_fleet *f, struct seat *seat)
         const enum datagram_kind kind = datagram_kind_of(bytes_view_of(packet, len));
         memcpy(seat->overheard[kind], packet, len);
         seat->overheard_bytes[kind] = len;
+        if (f->config.uplink != NULL && kind == DATAGRAM_RTP) {
+            sim_uplink_rules_said(f->config.uplink, sim_client_said(seat->client), f->now_us);
+        }
         sim_link_send(&seat->link, AT_RELAY, bytes_view_of(packet, len), f->now_us);
     }
 }
@@ -274,6 +311,16 @@ const struct shard_counters *sim_fleet_counters(const struct sim_fleet *f)
     return sim_cluster_counters(f->cluster);
 }
 
+void sim_fleet_hold_link(struct sim_fleet *f, uint64_t until_us)
+{
+    sim_link_hold(&f->seat[0].link, until_us);
+}
+
+void sim_fleet_stall(struct sim_fleet *f, uint64_t until_us)
+{
+    sim_cluster_stall(f->cluster, until_us);
+}
+
 void sim_fleet_set_loss(struct sim_fleet *f, unsigned loss_per_mille)
 {
     f->seat[0].link.config.loss_per_mille = loss_per_mille;
@@ -286,6 +333,9 @@ void sim_fleet_restart_relay(struct sim_fleet *f)
 
 void sim_fleet_lose_backend(struct sim_fleet *f)
 {
+    if (f->config.uplink != NULL) {
+        sim_uplink_rules_attach(f->config.uplink, false, f->now_us);
+    }
     sim_cluster_lose_backend(f->cluster, f->now_us);
 }
 

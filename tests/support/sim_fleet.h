@@ -10,9 +10,12 @@
 #include "tests/support/sim_client.h"
 #include "tests/support/sim_cluster.h"
 #include "tests/support/sim_link.h"
+#include "tests/support/sim_uplink_rules.h"
+#include "tests/support/sim_wire_rules.h"
 
 #define SIM_FLEET_CLIENTS_MAX 10
 #define SIM_FLEET_FRAMES_MAX  8192
+#define SIM_FLEET_START_US    (10 * US_PER_S)
 
 struct sim_fleet_config {
     uint64_t seed;
@@ -20,6 +23,8 @@ struct sim_fleet_config {
     struct sim_cluster_config cluster; /* seed, count and observer are filled in */
     struct sim_client_config client;   /* address, seed and tone are filled in */
     size_t client_count;               /* calls that begin together; 0 = 1 */
+    struct sim_uplink_rules *uplink;   /* of the only call; borrowed; NULL: not watched */
+    struct sim_wire_rules *wire;       /* likewise */
 };
 
 /* The test's: sets the clock that OpenSSL reads (tests/virtual_time.h). */
@@ -61,6 +66,10 @@ struct sim_frame {
 /* The first SIM_FLEET_FRAMES_MAX of all but AUDIO_IN, in the order in which they passed. */
 const struct sim_frame *sim_fleet_frames(const struct sim_fleet *f, size_t *out_count);
 
+/* The first client's way holds what is sent until then. */
+void sim_fleet_hold_link(struct sim_fleet *f, uint64_t until_us);
+/* The transceiver does nothing until then. */
+void sim_fleet_stall(struct sim_fleet *f, uint64_t until_us);
 /* The client's way is cut, or mended. */
 void sim_fleet_set_loss(struct sim_fleet *f, unsigned loss_per_mille);
 /* The relay dies and comes back with nothing in memory, not even an announcement. */

@@ -75,3 +75,11 @@ uint32_t sim_speech_utterance(struct bytes_view opus)
     const uint32_t utterance = byte_reader_u32(&r);
     return is_ours ? utterance : 0;
 }
+
+uint64_t sim_speech_position_us(struct bytes_view opus)
+{
+    struct byte_reader r;
+    byte_reader_init(&r, opus);
+    byte_reader_skip(&r, 6);
+    return byte_reader_u64(&r);
+}

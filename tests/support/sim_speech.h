@@ -9,7 +9,7 @@
 
 #include "common/backend_link/backend_payload.h"
 
-#define SIM_SPEECH_OPUS_US   20000
+#define SIM_SPEECH_OPUS_US   UINT64_C(20000)
 #define SIM_SPEECH_BYTES_MAX 48000 /* 0.5 s of PCM16 at 48 kHz */
 #define SIM_SPEECH_TONES     8
 
@@ -19,5 +19,7 @@ size_t sim_speech_write(struct backend_format format, uint32_t utterance, uint64
                         uint64_t us, uint8_t *out);
 /* The utterance of such an Opus packet; 0: it is none. */
 uint32_t sim_speech_utterance(struct bytes_view opus);
+/* Where in it the packet begins. */
+uint64_t sim_speech_position_us(struct bytes_view opus);
 
 #endif

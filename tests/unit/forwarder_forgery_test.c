@@ -1,6 +1,8 @@
 /* forwarder_forgery_test.c - a million forgeries: none leaves; and no packet costs an allocation */
 #include "tests/unit/forwarder_world.h"
 
+#include "tests/allocation_count.h"
+
 #include <stdlib.h>
 
 #define FORGERIES 1000000
@@ -113,41 +115,6 @@ static void no_random_downlink_is_forwarded(void **state)
 
 /* --- Allocations ----------------------------------------------------------------------------- */
 
-static size_t allocation_count;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define UNDER_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define UNDER_SANITIZER 1
-#endif
-#endif
-
-#ifndef UNDER_SANITIZER
-/* glibc's own, under the name that an interposing malloc may call. */
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *old, size_t size);
-
-__attribute__((visibility("default"))) void *malloc(size_t size)
-{
-    allocation_count++;
-    return __libc_malloc(size);
-}
-
-__attribute__((visibility("default"))) void *calloc(size_t count, size_t size)
-{
-    allocation_count++;
-    return __libc_calloc(count, size);
-}
-
-__attribute__((visibility("default"))) void *realloc(void *old, size_t size)
-{
-    allocation_count++;
-    return __libc_realloc(old, size);
-}
-#endif
-
 static void pass_packets(struct world *w, uint32_t round)
 {
     char client[NET_ADDR_TEXT_CAP];
@@ -175,10 +142,10 @@ static void pass_packets(struct world *w, uint32_t round)
 static void no_packet_costs_an_allocation(void **state)
 {
     (void)state;
-#ifdef UNDER_SANITIZER
-    print_message("SKIP: malloc is the sanitizer's here; ./dev check runs this one without\n");
-    skip();
-#endif
+    if (!ALLOCATIONS_ARE_COUNTED) {
+        print_message("SKIP: malloc is the sanitizer's here; ./dev check runs this one without\n");
+        skip();
+    }
     struct world w = world_open();
     void *volatile probe = malloc(1);
     free(probe);
