@@ -185,6 +185,34 @@ static void speech_queued_before_the_start_leaves_with_the_start(void **state)
     assert_true(voice_sender_next_timeout(w->sender) == w->now_us);
 }
 
+/* RFC 3551 s.4.5.14: 8 kHz, so 160 units a slot. Coded zeros are 0xff in u-law. */
+static void g711_counts_160_units_a_slot_and_its_silence_is_coded_zeros(void **state)
+{
+    struct voice_sender_world *w = *state;
+    struct voice_sender_config config = voice_sender_world_config(w);
+    struct rtcp_sender_info info;
+    uint8_t zeros[160];
+    memset(zeros, 0xff, sizeof(zeros));
+    config.codec = VOICE_CODEC_PCMU;
+    config.payload_type = 0;
+    config.red_payload_type = 0;
+    voice_sender_world_reopen(w, &config);
+    assert_true(voice_sender_world_step(w));
+    assert_true(bytes_equal(w->payload, bytes_view_of(zeros, sizeof(zeros))));
+    const uint64_t first_us = w->sent_us;
+    const uint32_t first = w->packet.timestamp;
+    voice_sender_world_say(w, 1, 0, 100, true);
+    for (uint32_t i = 1; i <= 5; i++) {
+        assert_true(voice_sender_world_step(w));
+        assert_int_equal(w->packet.timestamp, first + 160 * i);
+        assert_int_equal(w->payload.len, 160);
+        assert_false(bytes_equal(w->payload, bytes_view_of(zeros, sizeof(zeros))));
+        assert_int_equal(w->packet.marker, i == 1);
+    }
+    assert_true(rtp_sender_report(voice_sender_rtp(w->sender), &info, first_us + US_PER_S));
+    assert_int_equal(info.timestamp, first + 8000);
+}
+
 static void reports_tell_the_grid_also_while_speech_is_early(void **state)
 {
     struct voice_sender_world *w = *state;
@@ -216,6 +244,7 @@ int main(void)
         TEST(speech_before_the_prebuffer_waits_and_the_rest_of_it_does_not),
         TEST(a_hundred_utterances_leave_the_clock_where_it_was),
         TEST(speech_queued_before_the_start_leaves_with_the_start),
+        TEST(g711_counts_160_units_a_slot_and_its_silence_is_coded_zeros),
         TEST(reports_tell_the_grid_also_while_speech_is_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,16 +1,11 @@
 /* speech_coder.c - see speech_coder.h */
 #include "services/transceiver/core/session/speech_coder.h"
 
-#include "services/transceiver/core/rtp/red.h"
-
 #include <stdlib.h>
 
 #define BITRATE_BPS  32000
 #define COMPLEXITY   5
 #define FRAMES_PER_S 50
-
-/* What RED repeats is at most this long: at our bit rates no packet of 20 ms is longer. */
-#define COPY_BYTES_MAX 480
 
 struct speech_coder {
     struct speech_coder_config config;
@@ -19,10 +14,6 @@ struct speech_coder {
     unsigned fec_percent;
     bool is_cut; /* the next packet carries nothing of those before */
     int16_t last_frame[SPEECH_CODER_FRAME_SAMPLES_MAX];
-    /* The payload of the packet before, while that carried speech. */
-    uint32_t copy_timestamp;
-    size_t copy_len; /* 0 = none */
-    uint8_t copy[COPY_BYTES_MAX];
 };
 
 static unsigned wanted_complexity(const struct speech_coder *c)
@@ -98,36 +89,7 @@ size_t speech_coder_encode(struct speech_coder *c, const int16_t *frame, bool is
     return voice_encoder_encode(c->encoder, frame, out);
 }
 
-size_t speech_coder_add_copy(const struct speech_coder *c, struct bytes_view payload,
-                             uint32_t timestamp, uint8_t out[VOICE_PACKET_BYTES_MAX])
-{
-    const uint32_t offset = timestamp - c->copy_timestamp;
-    if (c->config.red_payload_type == 0 || c->copy_len == 0 || offset > RED_TIMESTAMP_OFFSET_MAX) {
-        return 0;
-    }
-    const struct red_block before = {
-        .payload_type = c->config.payload_type,
-        .timestamp_offset = (uint16_t)offset,
-        .data = bytes_view_of(c->copy, c->copy_len),
-    };
-    const struct red_block primary = {.payload_type = c->config.payload_type, .data = payload};
-    return red_write(&before, &primary, out, VOICE_PACKET_BYTES_MAX);
-}
-
-/* Silence needs no copy: to lose it changes nothing. */
-void speech_coder_remember(struct speech_coder *c, struct bytes_view payload, bool is_speech,
-                           uint32_t timestamp)
-{
-    c->copy_len = 0;
-    if (is_speech && payload.len <= sizeof(c->copy)) {
-        c->copy_timestamp = timestamp;
-        c->copy_len = payload.len;
-        memcpy(c->copy, payload.data, payload.len);
-    }
-}
-
 void speech_coder_cut(struct speech_coder *c)
 {
     c->is_cut = true;
-    c->copy_len = 0;
 }

@@ -1,12 +1,12 @@
 /*
- * speech_coder.h - frames of speech to RTP payloads, each with as much of the past as the loss asks
+ * speech_coder.h - frames of speech to payloads, with as much FEC as the client's loss asks
  *
  * Takes:   one frame after another, and what the client's reports ask for (loss_response.h).
- * Gives:   the payload of the codec; with RED (RFC 2198) the payload before it as well.
+ * Gives:   the payload of the codec.
  * Rule:    the encoder begins anew after silence, and only then: in running speech that clicks,
  *          after silence its first frame is better (13 dB SNR against 3).
  * Owns:    the encoder's state, some 44 KB with Opus, and the last frame; no heap after create.
- * Not here: when to speak (voice_sender.h), RTP headers (rtp_sender.h).
+ * Not here: when to speak (voice_sender.h), RED (core/rtp/red_copy.h).
  */
 #ifndef EARSHOT_SPEECH_CODER_H
 #define EARSHOT_SPEECH_CODER_H
@@ -19,9 +19,7 @@
 
 struct speech_coder_config {
     enum voice_codec codec;
-    uint32_t rate_hz; /* of the frames */
-    uint8_t payload_type;
-    uint8_t red_payload_type;            /* 0 = RED was not agreed */
+    uint32_t rate_hz;                    /* of the frames */
     uint32_t bitrate_bps;                /* of Opus; 0 = as voice_encoder.h has it */
     const struct encoder_effort *effort; /* borrowed; NULL: likewise */
 };
@@ -35,13 +33,6 @@ void speech_coder_destroy(struct speech_coder *c);
 size_t speech_coder_encode(struct speech_coder *c, const int16_t *frame, bool is_first,
                            const struct loss_response *response,
                            uint8_t out[VOICE_PACKET_BYTES_MAX]);
-/* A payload, of speech or of silence, that leaves at this timestamp, with a copy of the speech
- * before it. 0: there is none, RED was not agreed, or the format can not say it. */
-size_t speech_coder_add_copy(const struct speech_coder *c, struct bytes_view payload,
-                             uint32_t timestamp, uint8_t out[VOICE_PACKET_BYTES_MAX]);
-/* That payload left. */
-void speech_coder_remember(struct speech_coder *c, struct bytes_view payload, bool is_speech,
-                           uint32_t timestamp);
 /* What was encoded so far was taken back: no copy of it leaves any more. */
 void speech_coder_cut(struct speech_coder *c);
 

@@ -1,9 +1,13 @@
 /* voice_sender.c - see voice_sender.h */
 #include "services/transceiver/core/session/voice_sender.h"
 
+#include "services/transceiver/core/rtp/red_copy.h"
 #include "services/transceiver/core/session/speech_coder.h"
 
 #include <stdlib.h>
+
+/* A datagram of ours needs no fragments. */
+#define PAYLOAD_BYTES_MAX VOICE_PACKET_BYTES_MAX
 
 /* What a slot sends. */
 struct content {
@@ -21,6 +25,7 @@ struct voice_sender {
     struct rtp_history *history; /* NULL: not agreed */
     struct slot_clock clock;
     struct loss_response response;
+    struct red_copy copy; /* of the packet before, while that carried speech */
     struct voice_sender_stats stats;
 };
 
@@ -61,8 +66,6 @@ static void take_coder(struct voice_sender *s)
     const struct speech_coder_config config = {
         .codec = s->config.codec,
         .rate_hz = s->rate_hz,
-        .payload_type = s->config.payload_type,
-        .red_payload_type = s->config.red_payload_type,
         .bitrate_bps = s->config.bitrate_bps,
         .effort = s->config.effort,
     };
@@ -122,9 +125,21 @@ static struct content fill_slot(struct voice_sender *s, uint8_t out[VOICE_PACKET
 /* With the packet before it as RED, while the client's reports ask for that. */
 static size_t write_redundant(const struct voice_sender *s, struct bytes_view payload, uint8_t *out)
 {
-    return s->response.wants_red && s->coder != NULL
-               ? speech_coder_add_copy(s->coder, payload, rtp_sender_timestamp(s->rtp), out)
+    return s->response.wants_red && s->config.red_payload_type != 0
+               ? red_copy_add(&s->copy, s->config.payload_type, rtp_sender_timestamp(s->rtp),
+                              payload, out, PAYLOAD_BYTES_MAX)
                : 0;
+}
+
+/* Silence needs no copy: to lose it changes nothing. */
+static void keep_copy(struct voice_sender *s, const struct content *content)
+{
+    if (content->is_speech) {
+        red_copy_keep(&s->copy, s->config.payload_type, rtp_sender_timestamp(s->rtp),
+                      content->payload);
+    } else {
+        red_copy_forget(&s->copy);
+    }
 }
 
 static size_t write_packet(struct voice_sender *s, const struct content *content, uint8_t *out)
@@ -140,10 +155,7 @@ static size_t write_packet(struct voice_sender *s, const struct content *content
         memcpy(body, content->payload.data, len);
     }
     rtp_sender_write_header(s->rtp, payload_type, len, !content->is_speech, out);
-    if (s->coder != NULL) {
-        speech_coder_remember(s->coder, content->payload, content->is_speech,
-                              rtp_sender_timestamp(s->rtp));
-    }
+    keep_copy(s, content);
     s->stats.packets++;
     s->stats.speech_packets += content->is_speech;
     return RTP_PACKET_HEADER_BYTES + len;
@@ -203,6 +215,7 @@ void voice_sender_cut(struct voice_sender *s)
     if (s->coder != NULL) {
         speech_coder_cut(s->coder);
     }
+    red_copy_forget(&s->copy);
     if (s->history != NULL) {
         rtp_history_forget(s->history);
     }
