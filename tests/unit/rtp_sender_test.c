@@ -171,7 +171,7 @@ static void the_round_trip_is_arrival_less_lsr_less_dlsr(void **state)
     struct rtcp_report_block b = {.ssrc = rtp_sender_ssrc(c->sender),
                                   .fraction_lost = 26,
                                   .cumulative_lost = -3,
-                                  .jitter = 9,
+                                  .jitter = 480,
                                   .last_sr = (uint32_t)(info.ntp_time >> 16),
                                   .delay_since_last_sr = 0x8000};
     /* 80 ms on the way, half a second there. */
@@ -181,7 +181,7 @@ static void the_round_trip_is_arrival_less_lsr_less_dlsr(void **state)
     assert_in_range(stats.rtt_us, 79970, 80030);
     assert_int_equal(stats.fraction_lost, 26);
     assert_int_equal(stats.cumulative_lost, -3);
-    assert_int_equal(stats.jitter, 9);
+    assert_int_equal(stats.jitter_us, 10000);
 }
 
 static void a_round_trip_that_can_not_be_is_ignored(void **state)

@@ -74,12 +74,14 @@ static void fill_counters(const struct session *s, struct control_facts *out, ui
     add(out, "in_undecoded", stats.uplink.undecoded);
     add(out, "out_packets", stats.voice.packets);
     add(out, "out_speech_packets", stats.voice.speech_packets);
+    add(out, "out_red_packets", stats.voice.red_packets);
+    add(out, "out_sent_again", stats.sent_again);
     add(out, "out_skipped_slots", stats.voice.skipped_slots);
     /* These three as the client reports them. */
     add(out, "out_lost",
         stats.sender.cumulative_lost > 0 ? (uint64_t)stats.sender.cumulative_lost : 0);
     add(out, "out_lost_permille_now", (uint64_t)stats.sender.fraction_lost * 1000 / 256);
-    add(out, "out_jitter_us", (uint64_t)stats.sender.jitter * US_PER_S / 48000);
+    add(out, "out_jitter_us", stats.sender.jitter_us);
 }
 
 void session_facts_fill(const struct session *s, uint64_t unix_offset_us, struct control_reply *out,

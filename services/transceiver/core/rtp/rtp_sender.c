@@ -128,7 +128,7 @@ void rtp_sender_report_block(struct rtp_sender *s, const struct rtcp_report_bloc
     s->stats.reports++;
     s->stats.fraction_lost = block->fraction_lost;
     s->stats.cumulative_lost = block->cumulative_lost;
-    s->stats.jitter = block->jitter;
+    s->stats.jitter_us = (uint64_t)block->jitter * US_PER_S / s->clock_hz;
     measure_rtt(s, block, now_us);
 }
 

@@ -5,7 +5,7 @@
  * Gives:   RTP headers: the timestamp runs with the slots, the sequence with the packets, one SSRC
  *          for life, random starts (RFC 3550 s.5.1). The marker is on the first packet after
  *          silence only.
- * Units:   timestamp and jitter in the codec's clock.
+ * Units:   timestamp in the codec's clock.
  * Not here: the clock that calls (session/voice_sender.h), codec (media/voice_encoder.h), SRTP.
  */
 #ifndef EARSHOT_RTP_SENDER_H
@@ -60,7 +60,7 @@ struct rtp_sender_stats {
     uint64_t rtt_us;       /* of the latest that tells it */
     uint8_t fraction_lost; /* of 256 */
     int32_t cumulative_lost;
-    uint32_t jitter;
+    uint64_t jitter_us;
 };
 
 struct rtp_sender_stats rtp_sender_stats(const struct rtp_sender *s);
