@@ -215,7 +215,8 @@ static bool run_round(struct live_shard *l, struct codecs *codecs, double out[FI
     return out[SLEEPER_P99] * 1000 <= SLEEPER_US_MAX;
 }
 
-static void print_figures(double value[FIGURES][ROUNDS_MAX], size_t good, size_t discarded)
+static void print_figures(double value[FIGURES][ROUNDS_MAX], size_t good, size_t discarded,
+                          size_t calls)
 {
     if (good == 0) {
         printf("{\"bench\":\"session\",\"repeats\":0,\"discarded\":%zu}\n", discarded);
@@ -223,9 +224,9 @@ static void print_figures(double value[FIGURES][ROUNDS_MAX], size_t good, size_t
     for (size_t i = 0; i < FIGURES && good > 0; i++) {
         const double median = percentile(value[i], good, 50);
         printf("{\"bench\":\"session\",\"figure\":\"%s\",\"unit\":\"%s\",\"median\":%.3f,"
-               "\"min\":%.3f,\"max\":%.3f,\"repeats\":%zu,\"discarded\":%zu,\"calls\":%d",
+               "\"min\":%.3f,\"max\":%.3f,\"repeats\":%zu,\"discarded\":%zu,\"calls\":%zu",
                figure[i].name, figure[i].unit, median, value[i][0], value[i][good - 1], good,
-               discarded, CALLS);
+               discarded, calls);
         if (figure[i].goal > 0) {
             printf(",\"goal\":%.3f", figure[i].goal);
         }
@@ -233,26 +234,36 @@ static void print_figures(double value[FIGURES][ROUNDS_MAX], size_t good, size_t
     }
 }
 
-static size_t read_rounds(int argc, char **argv)
+/* False: usage. */
+static bool read_options(int argc, char **argv, size_t *rounds, size_t *calls)
 {
-    char *end = NULL;
-    if (argc == 1) {
-        return ROUNDS_DEFAULT;
+    *rounds = ROUNDS_DEFAULT;
+    *calls = CALLS;
+    for (int i = 1; i < argc; i += 2) {
+        char *end = NULL;
+        const size_t value = i + 1 < argc ? strtoul(argv[i + 1], &end, 10) : 0;
+        const bool is_rounds = strcmp(argv[i], "--repeats") == 0;
+        const bool is_calls = strcmp(argv[i], "--calls") == 0;
+        if (end == NULL || *end != '\0' || value < 1 || (!is_rounds && !is_calls) ||
+            value > (size_t)(is_rounds ? ROUNDS_MAX : CALLS)) {
+            return false;
+        }
+        *(is_rounds ? rounds : calls) = value;
     }
-    const unsigned long rounds =
-        argc == 3 && strcmp(argv[1], "--repeats") == 0 ? strtoul(argv[2], &end, 10) : 0;
-    return end != NULL && *end == '\0' && rounds <= ROUNDS_MAX ? rounds : 0;
+    return true;
 }
 
 int main(int argc, char **argv)
 {
     static double value[FIGURES][ROUNDS_MAX];
     struct fault fault;
-    const size_t wanted = read_rounds(argc, argv);
+    size_t wanted = 0;
+    size_t calls = 0;
     size_t good = 0;
     size_t discarded = 0;
-    if (wanted == 0) {
-        fprintf(stderr, "usage: session_bench [--repeats 1..%d]\n", ROUNDS_MAX);
+    if (!read_options(argc, argv, &wanted, &calls)) {
+        fprintf(stderr, "usage: session_bench [--repeats 1..%d] [--calls 1..%d]\n", ROUNDS_MAX,
+                CALLS);
         return 2;
     }
     /* As the shard's own thread: what else runs on the machine is not what is measured. */
@@ -260,7 +271,7 @@ int main(int argc, char **argv)
     const bool is_ready = srtp_transport_init(&fault);
     assert(is_ready);
     struct codecs *codecs = create_codecs();
-    struct live_shard *l = live_shard_create(CALLS);
+    struct live_shard *l = live_shard_create(calls);
     double round[FIGURES];
     (void)run_round(l, codecs, round); /* warm */
     while (good < wanted && good + discarded < TRIES * wanted) {
@@ -273,7 +284,7 @@ int main(int argc, char **argv)
             discarded++;
         }
     }
-    print_figures(value, good, discarded);
+    print_figures(value, good, discarded, calls);
     live_shard_destroy(l);
     destroy_codecs(codecs);
     return 0;

@@ -121,9 +121,8 @@ static void tell_clients(struct shard_world *w)
     w->down.count = 0;
 }
 
-static void tell_agent(struct shard_world *w)
+static void tell_piece(struct shard_world *w, struct bytes_view words)
 {
-    const struct bytes_view words = backend_stream_output(w->stream);
     size_t told = 0;
     while (told < words.len) {
         const struct bytes_span room = stub_link_reserve(w->stub);
@@ -133,7 +132,20 @@ static void tell_agent(struct shard_world *w)
         stub_link_commit(w->stub, len, w->now_us);
         told += len;
     }
-    backend_stream_sent(w->stream, told, w->now_us);
+}
+
+static void tell_agent(struct shard_world *w)
+{
+    struct bytes_view piece[BACKEND_STREAM_PIECES_MAX];
+    while (backend_stream_has_output(w->stream)) {
+        const size_t count = backend_stream_gather(w->stream, piece, w->now_us);
+        size_t told = 0;
+        for (size_t i = 0; i < count; i++) {
+            tell_piece(w, piece[i]);
+            told += piece[i].len;
+        }
+        backend_stream_sent(w->stream, told, w->now_us);
+    }
     stub_link_tick(w->stub, w->now_us);
 }
 
@@ -175,7 +187,7 @@ static void drain(struct shard_world *w)
     }
     while (outbox_next_frame(w->calls.outbox, &cursor, &id, &frame)) {
         assert(frame.type != BACKEND_AUDIO_IN || frame.rate_khz * 1000 == SHARD_WORLD_RATE_HZ);
-        backend_stream_send(w->stream, &frame);
+        backend_stream_send(w->stream, &frame, w->now_us);
     }
     outbox_clear(w->calls.outbox);
 }
@@ -205,7 +217,7 @@ static void take_words(struct shard_world *w)
         const size_t left = w->words_len - taken;
         const size_t len = room.cap < left ? room.cap : left;
         memcpy(room.data, w->words + taken, len);
-        backend_stream_commit(w->stream, len, w->now_us);
+        backend_stream_commit(w->stream, len);
         taken += len;
         take_frames(w);
     }
@@ -299,6 +311,8 @@ static void create_shard(struct shard_world *w)
         .call_duration_max_us = 3600 * US_PER_S,
         .setup_timeout_us = 30 * US_PER_S,
         .credit_us = CREDIT_US,
+        .complexity = 5,
+        .complexity_min = 5,
     };
     w->identity = dtls_identity_create(&fault);
     bool is_good = w->identity != NULL && voice_silences_make(&w->silences);
