@@ -291,7 +291,7 @@ static void what_can_not_be_used_is_refused_for_its_reason(void **state)
         {"", CONTROL_BAD_OFFER},
         {"hello", CONTROL_BAD_OFFER},
         {SESSION AUDIO_M TRANSPORT OPUS, CONTROL_BAD_OFFER}, /* without rtcp-mux */
-        {SESSION "m=audio 9 UDP/TLS/RTP/SAVPF 0\r\n" TRANSPORT MUX "a=rtpmap:0 PCMU/8000\r\n",
+        {SESSION "m=audio 9 UDP/TLS/RTP/SAVPF 9\r\n" TRANSPORT MUX "a=rtpmap:9 G722/8000\r\n",
          CONTROL_NO_COMMON_CODEC},
     };
     for (size_t i = 0; i < COUNT_OF(c); i++) {
@@ -301,6 +301,39 @@ static void what_can_not_be_used_is_refused_for_its_reason(void **state)
         assert_refused(&w, c[i].refusal, 0);
         close_world(&w);
     }
+}
+
+static void red_is_answered_before_opus_unless_the_configuration_says_off(void **state)
+{
+    (void)state;
+    for (int is_on = 0; is_on <= 1; is_on++) {
+        struct world w;
+        open_world(&w, 8);
+        w.config.has_red = is_on == 1;
+        w.request.offer_sdp =
+            bytes_view_of_text(SESSION "m=audio 9 UDP/TLS/RTP/SAVPF 111 63\r\n" TRANSPORT MUX OPUS
+                                       "a=rtpmap:63 red/48000/2\r\na=fmtp:63 111/111\r\n");
+        assert_int_not_equal(create(&w), 0);
+        assert_int_equal(answer_holds(&w, "m=audio 9 UDP/TLS/RTP/SAVPF 63 111\r\n"), is_on);
+        assert_int_equal(answer_holds(&w, "a=fmtp:63 111/111\r\n"), is_on);
+        assert_int_equal(answer_holds(&w, "m=audio 9 UDP/TLS/RTP/SAVPF 111\r\n"), !is_on);
+        outbox_frames_expect(&w.frames, BACKEND_SESSION_START);
+        close_world(&w);
+    }
+}
+
+static void a_client_that_puts_g711_first_gets_it(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w, 8);
+    w.request.offer_sdp =
+        bytes_view_of_text(SESSION "m=audio 9 UDP/TLS/RTP/SAVPF 8 111\r\n" TRANSPORT MUX OPUS);
+    assert_int_not_equal(create(&w), 0);
+    assert_true(answer_holds(&w, "m=audio 9 UDP/TLS/RTP/SAVPF 8\r\n"));
+    assert_true(answer_holds(&w, "a=rtpmap:8 PCMA/8000\r\n"));
+    outbox_frames_expect(&w.frames, BACKEND_SESSION_START);
+    close_world(&w);
 }
 
 static void a_session_text_is_taken_up_to_its_bound(void **state)
@@ -387,6 +420,8 @@ int main(void)
         cmocka_unit_test(a_call_that_says_goodbye_is_not_waited_for),
         cmocka_unit_test(without_a_backend_nobody_is_let_in),
         cmocka_unit_test(what_can_not_be_used_is_refused_for_its_reason),
+        cmocka_unit_test(red_is_answered_before_opus_unless_the_configuration_says_off),
+        cmocka_unit_test(a_client_that_puts_g711_first_gets_it),
         cmocka_unit_test(a_session_text_is_taken_up_to_its_bound),
         cmocka_unit_test(a_start_that_does_not_fit_leaves_nothing_behind),
         cmocka_unit_test(the_shorter_of_both_durations_counts),

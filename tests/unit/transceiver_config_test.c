@@ -64,6 +64,7 @@ static void the_shipped_file_loads_with_its_defaults(void **state)
     assert_int_equal(c.bitrate_bps, 32000);
     assert_int_equal(c.complexity, 5);
     assert_int_equal(c.complexity_min, 1);
+    assert_true(c.has_red);
     assert_false(c.idle_sparse);
     assert_false(c.allow_core_dumps);
 }
@@ -125,6 +126,8 @@ static void each_bound_is_held_and_each_wrong_value_named(void **state)
         {WHOLE "idle: full\n", NULL},
         {WHOLE "idle: sparse\n", NULL},
         {WHOLE "idle: often\n", "idle"},
+        {WHOLE "red: off\n", NULL},
+        {WHOLE "red: sometimes\n", "red"},
         {WHOLE "log: {level: loud}\n", "level"},
         {WHOLE "colour: blue\n", "colour"},
     };

@@ -195,10 +195,7 @@ uint32_t call_setup_create(struct call_setup *setup, const struct control_create
     switch (
         sdp_offer_parse(request->offer_sdp, false, &offer, setup->reason, sizeof(setup->reason))) {
     case SDP_OFFER_OK:
-        if (offer.audio_codec != VOICE_CODEC_OPUS) {
-            return refuse(out, CONTROL_NO_COMMON_CODEC, "Opus must stand before PCMU and PCMA", 0);
-        }
-        offer.has_red = false; /* the uplink does not split it */
+        offer.has_red = offer.has_red && setup->config->has_red;
         return create_session(setup, request, &offer, out, now_us);
     case SDP_OFFER_NO_COMMON_CODEC:
         return refuse(out, CONTROL_NO_COMMON_CODEC, setup->reason, 0);

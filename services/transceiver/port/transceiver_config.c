@@ -47,6 +47,7 @@ static void read_targets(struct yaml_reader *r, struct transceiver_config *c)
 
 static void read_limits(struct yaml_reader *r, struct transceiver_config *c)
 {
+    static const char *const off_on[] = {"off", "on", NULL};
     static const char *const idle[] = {"full", "sparse", NULL};
     c->session_count_max = yaml_reader_u64(r, "sessions_max", 1, 65536, 200);
     c->call_duration_max_us =
@@ -59,6 +60,7 @@ static void read_limits(struct yaml_reader *r, struct transceiver_config *c)
         yaml_reader_duration_us(r, "backend_credit", US_PER_S, 60 * US_PER_S, 10 * US_PER_S);
     c->bitrate_bps = (uint32_t)yaml_reader_u64(r, "opus.bitrate_bps", 6000, 128000, 32000);
     c->complexity = (unsigned)yaml_reader_u64(r, "opus.complexity", 0, 10, 5);
+    c->has_red = yaml_reader_choice(r, "red", off_on, 1) == 1;
     c->complexity_min = (unsigned)yaml_reader_u64(r, "opus.complexity_min", 0, c->complexity,
                                                   c->complexity < 1 ? c->complexity : 1);
     c->idle_sparse = yaml_reader_choice(r, "idle", idle, 0) == 1;

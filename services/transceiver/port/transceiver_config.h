@@ -34,6 +34,7 @@ struct transceiver_config {
     uint64_t credit_us; /* speech a backend may send ahead */
     uint32_t bitrate_bps;
     unsigned complexity;
+    bool has_red;            /* RED is answered where it is offered */
     unsigned complexity_min; /* at most complexity; under load no step goes below */
     bool idle_sparse;        /* silence as one packet each 400 ms */
 

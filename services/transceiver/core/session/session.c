@@ -56,12 +56,6 @@ static struct rtp_sender *rtp_sender_of(const struct session *s)
     return voice_sender_rtp(voice_downlink_sender(s->downlink));
 }
 
-/* 0 unless both ends want it. */
-static uint8_t red_payload_type(const struct session_config *config)
-{
-    return config->answer_red && config->offer->has_red ? config->offer->red_payload_type : 0;
-}
-
 static bool create_voice(struct session *s, const struct session_config *config, uint64_t now_us)
 {
     const struct voice_uplink_config uplink = {
@@ -79,7 +73,7 @@ static bool create_voice(struct session *s, const struct session_config *config,
                   .codec = config->offer->audio_codec,
                   .payload_type = config->offer->audio_payload_type,
                   .bitrate_bps = config->bitrate_bps,
-                  .red_payload_type = red_payload_type(config),
+                  .red_payload_type = config->offer->has_red ? config->offer->red_payload_type : 0,
                   .has_nack = config->offer->has_nack,
                   .idle_sparse = config->idle_sparse,
                   .effort = config->effort,

@@ -42,7 +42,6 @@ struct session_config {
     uint64_t duration_max_us;
     uint32_t bitrate_bps;                /* of Opus to the client; 0 = as voice_encoder.h has it */
     const struct encoder_effort *effort; /* borrowed; NULL: likewise */
-    bool answer_red;                     /* RED was answered where it was offered */
     bool idle_sparse;                    /* see voice_sender.h */
 };
 
