@@ -141,6 +141,8 @@ void sim_agent_rules_said(struct sim_agent_rules *r, const struct backend_frame 
         said_audio(r, frame, media_us, now_us);
     } else if (frame->type == BACKEND_FLUSH) {
         said_flush(r, frame);
+    } else if (frame->type == BACKEND_SESSION_END) {
+        r->utterance[r->newest].is_complete = true; /* nothing more comes */
     }
 }
 
