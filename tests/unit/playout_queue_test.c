@@ -203,6 +203,16 @@ static void utterances_that_touch_share_a_frame_and_the_encoder(void **state)
     (void)expect_event(q, UTTERANCE_EVENT_STARTED, 3);
 }
 
+static void a_window_is_of_whole_samples(void **state)
+{
+    (void)state;
+    const struct playout_queue_config config = {.rate_hz = 8000, .window_us = 60100};
+    struct playout_queue *q = playout_queue_create(&config);
+    assert_int_equal(put(q, 1, 1, 481, false), PLAYOUT_PUT_CREDIT);
+    assert_int_equal(playout_queue_position(q).received_us, 60000);
+    playout_queue_destroy(q);
+}
+
 static void half_a_sample_is_refused(void **state)
 {
     struct playout_queue *q = *state;
@@ -282,6 +292,17 @@ static void a_flush_cuts_the_queue_and_leaves_only_the_fade(void **state)
     expect_slot(q, PLAYOUT_SLOT_TAIL, 0);
     expect_fade(0, 9000);
     expect_slot(q, PLAYOUT_SLOT_SILENCE, 0);
+}
+
+static void a_flush_of_what_was_spoken_last_takes_its_copies_back(void **state)
+{
+    struct playout_queue *q = *state;
+    (void)put(q, 5, 1, FRAME, true);
+    (void)put(q, 6, 9000, FRAME, true);
+    expect_slot(q, PLAYOUT_SLOT_FIRST, 0); /* all of 5 */
+    assert_true(playout_queue_flush(q, 5, 0).is_cut);
+    expect_slot(q, PLAYOUT_SLOT_SPEECH, 0);
+    expect_level(0, FRAME, 9000); /* 5 was at its end: no fall from it */
 }
 
 static void a_reply_right_behind_a_flush_follows_the_fade(void **state)
@@ -373,7 +394,7 @@ static void an_offset_of_another_than_the_newest_is_stale_or_a_gap(void **state)
 static void an_end_finishes_all_and_begins_anew(void **state)
 {
     struct playout_queue *q = *state;
-    (void)put(q, 8, 1, 4 * FRAME, true);
+    (void)put(q, 8, 9000, 4 * FRAME, true);
     (void)put(q, 9, 1, FRAME, false);
     expect_slot(q, PLAYOUT_SLOT_FIRST, 0);
     (void)expect_event(q, UTTERANCE_EVENT_STARTED, 8);
@@ -384,6 +405,8 @@ static void an_end_finishes_all_and_begins_anew(void **state)
     assert_int_equal(expect_event(q, UTTERANCE_EVENT_DONE, 9).reason, UTTERANCE_BACKEND_LOST);
     expect_no_event(q);
     expect_slot(q, PLAYOUT_SLOT_SPEECH, 0); /* fades out of 8, and goes on with 1 */
+    assert_int_equal(frame[0], 9000 * (FADE - 1) / FADE);
+    expect_level(FADE, FRAME, 1);
     (void)expect_event(q, UTTERANCE_EVENT_STARTED, 1);
 }
 
@@ -467,6 +490,8 @@ int main(void)
         TEST(an_underrun_at_the_edge_of_a_frame_is_told_in_the_next_slot),
         TEST(speech_that_resumes_in_the_tail_keeps_the_encoder),
         TEST(a_flush_cuts_the_queue_and_leaves_only_the_fade),
+        TEST(a_flush_of_what_was_spoken_last_takes_its_copies_back),
+        TEST(a_window_is_of_whole_samples),
         TEST(a_reply_right_behind_a_flush_follows_the_fade),
         TEST(credit_is_the_window_and_what_was_consumed),
         TEST(speech_may_start_at_once_only_where_nothing_sounds),

@@ -379,7 +379,7 @@ static void what_the_backend_says_ends_the_call_for_its_reason(void **state)
         {false, BACKEND_SESSION_ACCEPT, "?", SESSION_END_BACKEND_UNAVAILABLE, BACKEND_SESSION_END},
         {false, BACKEND_SESSION_ACCEPT, "{\"in\":\"pcmu/8000\"}", SESSION_END_BACKEND_UNAVAILABLE,
          BACKEND_SESSION_END},
-        {false, BACKEND_SESSION_ACCEPT, "{\"out\":\"opus/48000\"}", SESSION_END_BACKEND_UNAVAILABLE,
+        {false, BACKEND_SESSION_ACCEPT, "{\"out\":\"pcma/8000\"}", SESSION_END_BACKEND_UNAVAILABLE,
          BACKEND_SESSION_END},
         {false, BACKEND_SESSION_END, "{}", SESSION_END_BACKEND_ENDED, BACKEND_SESSION_ENDED},
         {false, BACKEND_SESSION_ENDED, "{}", SESSION_END_BACKEND_ENDED, 0},

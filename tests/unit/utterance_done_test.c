@@ -80,6 +80,7 @@ static void a_64th_is_taken_and_a_65th_is_refused_and_dead(void **state)
     }
     assert_int_equal(piece(t, 65, FRAME, false), UTTERANCE_NO_ROOM);
     assert_int_equal(utterance_table_position(t).utterance, 65);
+    assert_int_equal(utterance_table_position(t).received_ticks, 0);
     speak(t, NOW_US);
     expect(t, UTTERANCE_EVENT_STARTED, 1);
     expect_done(t, 1, UTTERANCE_PLAYED);
@@ -188,9 +189,12 @@ static void a_new_backend_is_told_backend_lost_once_and_nothing_of_before(void *
     }
     assert_int_equal(utterance_table_position(t).utterance, 0);
     assert_int_equal(piece(t, 1, FRAME, true), UTTERANCE_WELCOME);
+    assert_false(utterance_table_flush(t, 101, NOW_US).was_spoken_last); /* another's 101 was */
+    expect_done(t, 1, UTTERANCE_FLUSHED);
+    assert_int_equal(piece(t, 102, FRAME, true), UTTERANCE_WELCOME);
     speak(t, NOW_US);
-    expect(t, UTTERANCE_EVENT_STARTED, 1);
-    expect_done(t, 1, UTTERANCE_PLAYED);
+    expect(t, UTTERANCE_EVENT_STARTED, 102);
+    expect_done(t, 102, UTTERANCE_PLAYED);
     (void)piece(t, 3000, FRAME, true); /* who held it is gone */
     speak(t, NOW_US);
 }
@@ -215,14 +219,14 @@ static void the_position_is_that_of_the_newest_also_when_it_is_done(void **state
     assert_int_equal(position.sent_ticks, FRAME);
 }
 
-static void when_the_backend_says_no_more_the_rest_is_complete_and_let_go(void **state)
+static void when_the_backend_says_no_more_the_rest_is_said_and_stays_open(void **state)
 {
     struct utterance_table *t = *state;
     (void)piece(t, 1, FRAME, false);
     assert_true(utterance_table_pause(t, 1));
     (void)piece(t, 2, FRAME / 2, false);
     assert_int_equal(utterance_table_turn(t, NOW_US), 0);
-    utterance_table_complete(t);
+    utterance_table_drain(t);
     speak(t, NOW_US);
     assert_int_equal(utterance_table_turn(t, NOW_US), FRAME / 2);
     utterance_table_spoke(t, FRAME / 2, NOW_US);
@@ -231,7 +235,9 @@ static void when_the_backend_says_no_more_the_rest_is_complete_and_let_go(void *
     expect(t, UTTERANCE_EVENT_RESUMED, 1);
     expect_done(t, 1, UTTERANCE_PLAYED);
     expect(t, UTTERANCE_EVENT_STARTED, 2);
-    expect_done(t, 2, UTTERANCE_PLAYED);
+    expect_nothing(t);
+    utterance_table_end(t, UTTERANCE_SESSION_END, NOW_US);
+    expect_done(t, 2, UTTERANCE_SESSION_END);
 }
 
 static void ticks_and_microseconds_tell_the_same_place(void **state)
@@ -262,7 +268,7 @@ int main(void)
         TEST(dones_that_are_kept_give_way_to_what_is_new),
         TEST(a_new_backend_is_told_backend_lost_once_and_nothing_of_before),
         TEST(the_position_is_that_of_the_newest_also_when_it_is_done),
-        TEST(when_the_backend_says_no_more_the_rest_is_complete_and_let_go),
+        TEST(when_the_backend_says_no_more_the_rest_is_said_and_stays_open),
         cmocka_unit_test(ticks_and_microseconds_tell_the_same_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

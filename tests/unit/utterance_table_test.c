@@ -225,17 +225,16 @@ static void a_paused_one_goes_on_at_the_next_sample(void **state)
     (void)piece(t, 1, 4 * FRAME, true);
     (void)slot(t, NOW_US);
     (void)expect(t, UTTERANCE_EVENT_STARTED, 1);
-    for (int i = 0; i < 2; i++) { /* the second changes nothing */
-        assert_true(utterance_table_pause(t, 1));
-    }
+    assert_true(utterance_table_pause(t, 1));
     assert_int_equal(expect(t, UTTERANCE_EVENT_PAUSED, 1).queued_ticks, 3 * FRAME);
+    assert_true(utterance_table_pause(t, 1)); /* it changes nothing */
     expect_nothing(t);
     assert_int_equal(slot(t, NOW_US), 0);
     assert_false(utterance_table_may_start(t));
-    for (int i = 0; i < 2; i++) {
-        utterance_table_resume(t, 1);
-    }
+    utterance_table_resume(t, 1);
     assert_int_equal(expect(t, UTTERANCE_EVENT_RESUMED, 1).sent_ticks, FRAME);
+    utterance_table_resume(t, 1); /* likewise */
+    expect_nothing(t);
     assert_true(utterance_table_may_start(t));
     for (int i = 0; i < 3; i++) {
         assert_int_equal(slot(t, NOW_US), FRAME);
@@ -324,6 +323,11 @@ static void so_many_are_held_ahead_and_no_more(void **state)
     assert_false(utterance_table_pause(t, UTTERANCE_HELD_AHEAD_MAX + 1));
     (void)piece(t, 1, FRAME, true);
     assert_true(utterance_table_pause(t, UTTERANCE_HELD_AHEAD_MAX + 1));
+    (void)utterance_table_flush(t, UTTERANCE_HELD_AHEAD_MAX, NOW_US); /* all but one */
+    for (uint32_t id = 1; id < UTTERANCE_HELD_AHEAD_MAX; id++) {
+        assert_true(utterance_table_pause(t, UTTERANCE_HELD_AHEAD_MAX + 1 + id));
+    }
+    assert_false(utterance_table_pause(t, 100));
 }
 
 static void only_one_that_has_begun_is_paused_by_the_speech_of_the_client(void **state)

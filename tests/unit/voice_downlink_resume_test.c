@@ -57,8 +57,7 @@ static void the_position_tells_a_backend_where_to_go_on(void **state)
     assert_int_equal(position.received_total_us, MS(550));
     assert_int_equal(position.sent_us, MS(120));
     assert_int_equal(position.credit_us, WORLD_CREDIT_US + MS(100 + 50 + 120));
-    outbox_clear(w.outbox);
-    w.frames.cursor = 0;
+    world_ignore_frames(&w);
     world_close(&w);
 }
 
@@ -224,8 +223,33 @@ static void a_backend_that_knows_nothing_begins_anew(void **state)
         assert_int_equal(world_hear(&w, &frame), VOICE_DOWNLINK_TAKEN);
         world_slot(&w);
         world_expect(&w, 1, "started");
+        lose(&w);
+        accept.out.rate_khz ^= 16 ^ 24; /* and then stays with it */
+        assert_false(voice_downlink_attach(w.downlink, &accept, w.now_us));
         world_close(&w);
     }
+}
+
+static void counters_outlive_the_backends(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w);
+    for (uint8_t rate_khz = 24; rate_khz >= 16; rate_khz -= 8) {
+        struct backend_accept accept = world_accept();
+        struct backend_frame frame = world_audio(1, 5, false);
+        frame.rate_khz = accept.out.rate_khz = rate_khz;
+        lose(&w);
+        voice_downlink_restart(w.downlink, w.now_us);
+        assert_true(voice_downlink_attach(w.downlink, &accept, w.now_us));
+        (void)world_hear(&w, &frame);
+        world_slot(&w);
+    }
+    const struct voice_downlink_stats stats = voice_downlink_stats(w.downlink);
+    assert_int_equal(stats.underruns, 2);
+    assert_int_equal(stats.frames[VOICE_DOWNLINK_TAKEN], 2);
+    world_ignore_frames(&w);
+    world_close(&w);
 }
 
 static void frames_of_a_backend_that_is_gone_have_no_effect(void **state)
@@ -252,6 +276,7 @@ int main(void)
         cmocka_unit_test(credit_freed_meanwhile_is_told_to_who_comes_back),
         cmocka_unit_test(a_resume_with_another_format_is_refused),
         cmocka_unit_test(a_backend_that_knows_nothing_begins_anew),
+        cmocka_unit_test(counters_outlive_the_backends),
         cmocka_unit_test(frames_of_a_backend_that_is_gone_have_no_effect),
     };
     return cmocka_run_group_tests(tests, world_prepare, NULL);

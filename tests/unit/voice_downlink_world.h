@@ -9,6 +9,7 @@
 
 #include "tests/testing.h"
 
+#include "services/transceiver/core/rtp/rtp_packet.h"
 #include "services/transceiver/core/session/voice_downlink.h"
 #include "tests/outbox_frames.h"
 
@@ -24,6 +25,8 @@ struct world {
     struct outbox *outbox;
     struct outbox_frames frames;
     struct voice_downlink *downlink;
+    uint8_t bytes[OUTBOX_DATAGRAM_BYTES];
+    struct rtp_packet packet; /* the latest that was sent, in `bytes` */
 };
 
 static struct voice_silences world_silences;
@@ -45,13 +48,9 @@ static inline struct backend_accept world_accept(void)
                                    .prebuffer_ms = 20};
 }
 
-/* Not accepted yet. */
-static inline void world_open_early(struct world *w)
+static inline struct voice_downlink_config world_config(struct world *w)
 {
-    *w = (struct world){.now_us = WORLD_BEGIN_US, .outbox = outbox_create(1, 1u << 20)};
-    random_generator_init(&w->random, 5);
-    w->frames.outbox = w->outbox;
-    w->downlink = voice_downlink_create(&(struct voice_downlink_config){
+    return (struct voice_downlink_config){
         .session_id = WORLD_ID,
         .start_us = WORLD_START_US,
         .credit_us = WORLD_CREDIT_US,
@@ -60,7 +59,17 @@ static inline void world_open_early(struct world *w)
                   .payload_type = 96,
                   .silences = &world_silences,
                   .rtp = {.random = random_seeded(&w->random)}},
-    });
+    };
+}
+
+/* Not accepted yet. */
+static inline void world_open_early(struct world *w)
+{
+    *w = (struct world){.now_us = WORLD_BEGIN_US, .outbox = outbox_create(1, 1u << 20)};
+    random_generator_init(&w->random, 5);
+    w->frames.outbox = w->outbox;
+    const struct voice_downlink_config config = world_config(w);
+    w->downlink = voice_downlink_create(&config);
     assert_non_null(w->downlink);
 }
 
@@ -87,10 +96,11 @@ static inline void world_close(struct world *w)
 /* The packet of the next slot, at its time. */
 static inline void world_slot(struct world *w)
 {
-    uint8_t packet[OUTBOX_DATAGRAM_BYTES];
     w->now_us = voice_downlink_next_timeout(w->downlink);
-    assert_true(voice_downlink_poll_packet(w->downlink, packet, w->now_us) > 0);
-    assert_int_equal(voice_downlink_poll_packet(w->downlink, packet, w->now_us), 0);
+    const size_t len = voice_downlink_poll_packet(w->downlink, w->bytes, w->now_us);
+    assert_int_equal(rtp_packet_parse(bytes_view_of(w->bytes, len), &w->packet), RTP_PACKET_OK);
+    uint8_t another[OUTBOX_DATAGRAM_BYTES];
+    assert_int_equal(voice_downlink_poll_packet(w->downlink, another, w->now_us), 0);
 }
 
 static inline void world_slots(struct world *w, int count)
@@ -98,6 +108,19 @@ static inline void world_slots(struct world *w, int count)
     for (int i = 0; i < count; i++) {
         world_slot(w);
     }
+}
+
+/* Forgets what was said so far. */
+static inline void world_ignore_frames(struct world *w)
+{
+    outbox_clear(w->outbox);
+    w->frames.cursor = 0;
+}
+
+static inline bool world_is_silent(const struct world *w)
+{
+    return bytes_equal(w->packet.payload, voice_silences_find(&world_silences, VOICE_CODEC_OPUS,
+                                                              WORLD_RATE_KHZ * 1000u));
 }
 
 static inline struct backend_frame world_audio(uint32_t utterance, size_t ms, bool is_last)

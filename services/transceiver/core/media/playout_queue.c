@@ -149,7 +149,7 @@ static bool find_overlap(const struct playout_queue *q, const struct playout_pie
 {
     *overlap = 0;
     const struct utterance_position newest = utterance_table_position(q->utterances);
-    if (piece->offset_us == 0 || piece->utterance < newest.utterance) {
+    if (piece->offset_us == 0) {
         return true;
     }
     const uint64_t received = piece->utterance == newest.utterance ? newest.received_ticks : 0;
@@ -220,9 +220,9 @@ enum playout_put_result playout_queue_put(struct playout_queue *q,
     return accepted < fresh ? PLAYOUT_PUT_CREDIT : PLAYOUT_PUT_OK;
 }
 
-void playout_queue_complete(struct playout_queue *q)
+void playout_queue_drain(struct playout_queue *q)
 {
-    utterance_table_complete(q->utterances);
+    utterance_table_drain(q->utterances);
 }
 
 /* --- out -------------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
  * Gives:   what each slot is made of: 20 ms of samples, or one packet; what is to be told of each
  *          utterance; the credit limit.
  * Owns:    a ring of window_us, taken at create and touched only as deep as was ever queued, and
- *          the table of utterances; no heap after create. Idle it costs 4 KB.
+ *          the table of utterances; no heap after create. Idle: 8 KB.
  * Units:   *_us of media time, rounded down.
  * Rule:    sound never ends in a step: after the last sample of the model the level falls to zero
  *          in 5 ms, and one frame more carries what the encoder still holds. Packets end where they
@@ -70,8 +70,8 @@ enum playout_put_result {
 /* A higher id than any before begins an utterance, and completes the one before it. */
 enum playout_put_result playout_queue_put(struct playout_queue *q,
                                           const struct playout_piece *piece);
-/* The newest is complete, and what is held is released: the backend sends nothing more. */
-void playout_queue_complete(struct playout_queue *q);
+/* The backend sends nothing more: utterance_table_drain. */
+void playout_queue_drain(struct playout_queue *q);
 
 enum playout_slot {
     PLAYOUT_SLOT_SILENCE, /* nothing to encode: send the silence packet */

@@ -28,6 +28,7 @@ struct utterance {
 struct utterance_table {
     struct utterance_pace pace;
     bool has_backend;
+    bool is_draining;
 
     /* A queue by age: those told to their end, those done, those that live. At most one plays, the
      * oldest that lives. */
@@ -140,6 +141,7 @@ void utterance_table_attach(struct utterance_table *t, const struct utterance_pa
 {
     t->pace = *pace;
     t->has_backend = true;
+    t->is_draining = false;
     size_t again = 0;
     while (again < t->told_count &&
            time_since(entry_at(t, again)->since_us, now_us) > UTTERANCE_DONE_KEPT_US) {
@@ -253,12 +255,11 @@ void utterance_table_add(struct utterance_table *t, uint64_t ticks, bool is_last
     u->since_us = TIME_NEVER;
 }
 
-void utterance_table_complete(struct utterance_table *t)
+void utterance_table_drain(struct utterance_table *t)
 {
+    t->is_draining = true;
     for (size_t i = t->done_count; i < t->count; i++) {
-        struct utterance *u = entry_at(t, i);
-        u->is_complete = true;
-        utterance_table_resume(t, u->id);
+        utterance_table_resume(t, entry_at(t, i)->id);
     }
 }
 
@@ -268,7 +269,7 @@ static bool has_enough(const struct utterance_table *t, const struct utterance *
 {
     const uint64_t needed =
         u->state == UTTERANCE_QUEUED ? t->pace.prebuffer_ticks : UTTERANCE_FRAME_TICKS;
-    return u->is_complete || (queued_of(u) > 0 && queued_of(u) >= needed);
+    return u->is_complete || (queued_of(u) > 0 && (queued_of(u) >= needed || t->is_draining));
 }
 
 static void tell_underrun(struct utterance_table *t, struct utterance *u)
@@ -284,10 +285,8 @@ static void wait_for_more(struct utterance_table *t, struct utterance *u, uint64
         u->is_short_told = true;
         tell_underrun(t, u);
     }
-    if (u->since_us == TIME_NEVER || !t->has_backend) {
-        u->since_us = now_us;
-    }
-    if (time_since(u->since_us, now_us) >= UTTERANCE_STARVE_US) {
+    u->since_us = time_earlier(u->since_us, now_us);
+    if (t->has_backend && time_since(u->since_us, now_us) >= UTTERANCE_STARVE_US) {
         finish(t, UTTERANCE_STARVED, now_us);
     }
 }

@@ -75,8 +75,8 @@ bool utterance_table_is_stale(const struct utterance_table *t, uint32_t id);
 enum utterance_admission utterance_table_admit(struct utterance_table *t, uint32_t id);
 /* To the one that was WELCOME. is_last: no piece follows. */
 void utterance_table_add(struct utterance_table *t, uint64_t ticks, bool is_last);
-/* As is_last for the youngest; what is held is released. */
-void utterance_table_complete(struct utterance_table *t);
+/* No piece follows of any: what there is need not wait for more, and what is held is released. */
+void utterance_table_drain(struct utterance_table *t);
 
 /* How much the utterance whose turn it is has to say; 0 = silence. Ends those that have nothing
  * more to say, and those that starved. */

@@ -149,17 +149,23 @@ static void emit_error(struct voice_downlink *d, const struct backend_frame *fra
 
 /* --- backends come and go --------------------------------------------------------------------- */
 
-static bool is_playable(struct backend_format out)
+static bool is_playable(const struct voice_downlink *d, struct backend_format out)
 {
-    return out.codec == BACKEND_CODEC_PCM16 &&
-           (out.rate_khz == 8 || out.rate_khz == 16 || out.rate_khz == 24 || out.rate_khz == 48);
+    switch (out.codec) {
+    case BACKEND_CODEC_PCM16:
+        return out.rate_khz == 8 || out.rate_khz == 16 || out.rate_khz == 24 || out.rate_khz == 48;
+    case BACKEND_CODEC_OPUS:
+        return d->config.voice.codec == VOICE_CODEC_OPUS;
+    default:
+        return false;
+    }
 }
 
 /* A queue for this format; what the one before still had to tell is told. */
 static bool renew_queue(struct voice_downlink *d, struct backend_format out, uint64_t now_us)
 {
     const struct playout_queue_config config = {
-        .rate_hz = out.rate_khz * 1000u,
+        .rate_hz = out.codec == BACKEND_CODEC_OPUS ? 0 : out.rate_khz * 1000u,
         .window_us = d->config.credit_us,
     };
     struct playout_queue *queue = playout_queue_create(&config);
@@ -181,7 +187,7 @@ bool voice_downlink_attach(struct voice_downlink *d, const struct backend_accept
                            uint64_t now_us)
 {
     const bool is_same = d->queue != NULL && backend_format_equal(d->format, accept->out);
-    if (!is_playable(accept->out) || (d->queue != NULL && !is_same && !d->is_restarted)) {
+    if (!is_playable(d, accept->out) || (d->queue != NULL && !is_same && !d->is_restarted)) {
         return false;
     }
     d->is_attached = true;
@@ -358,7 +364,7 @@ void voice_downlink_drain(struct voice_downlink *d, uint64_t now_us)
 {
     d->pauses_on_speech = false; /* nobody would let it go on */
     if (d->queue != NULL) {
-        playout_queue_complete(d->queue);
+        playout_queue_drain(d->queue);
         emit_news(d, now_us);
     }
 }

@@ -57,8 +57,8 @@ struct voice_downlink *voice_downlink_create(const struct voice_downlink_config 
 void voice_downlink_destroy(struct voice_downlink *d);
 
 /* A backend accepted, for the first time or again: then each done of the last 10 s is told once
- * more. False: no memory; a format that is not PCM16 at 8, 16, 24 or 48 kHz; or after a resume not
- * the format of before. */
+ * more. False: no memory; a format that is neither PCM16 at 8, 16, 24 or 48 kHz, nor Opus for a
+ * client that hears Opus; or after a resume not the format of before. */
 MUST_USE bool voice_downlink_attach(struct voice_downlink *d, const struct backend_accept *accept,
                                     uint64_t now_us);
 /* The backend is gone, for now. */
@@ -75,7 +75,7 @@ enum voice_downlink_result voice_downlink_input(struct voice_downlink *d,
                                                 const struct backend_frame *frame, uint64_t now_us);
 /* The client began to speak: holds what is being said, if the backend wants it so. */
 void voice_downlink_speech_started(struct voice_downlink *d, uint64_t now_us);
-/* The backend sends nothing more: its last utterance is complete, what is held is released. */
+/* The backend sends nothing more: what there is is said, held or short of its prebuffer or not. */
 void voice_downlink_drain(struct voice_downlink *d, uint64_t now_us);
 /* Nothing of the backend waits to be spoken. */
 bool voice_downlink_is_drained(const struct voice_downlink *d);

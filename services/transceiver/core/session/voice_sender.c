@@ -12,6 +12,7 @@
 /* What a slot sends. */
 struct content {
     struct bytes_view payload; /* empty: nothing */
+    uint64_t duration_us;
     bool is_speech;
 };
 
@@ -95,7 +96,7 @@ void voice_sender_start(struct voice_sender *s, uint64_t now_us)
 static struct content silent_slot(struct voice_sender *s)
 {
     const bool is_sent = !s->config.idle_sparse || s->silent_slots % VOICE_SENDER_SPARSE_SLOTS == 0;
-    struct content content = {.is_speech = false};
+    struct content content = {.duration_us = SLOT_CLOCK_SLOT_US};
     s->silent_slots++;
     if (is_sent) {
         /* Before a backend is attached no rate is known, and any will do. */
@@ -105,19 +106,43 @@ static struct content silent_slot(struct voice_sender *s)
     return content;
 }
 
-static struct content fill_slot(struct voice_sender *s, uint8_t out[VOICE_PACKET_BYTES_MAX],
-                                uint64_t now_us)
+/* A packet of the backend goes as it is, and its slot is as long as it. */
+static struct content pass_packet(struct voice_sender *s, uint8_t out[VOICE_PACKET_BYTES_MAX],
+                                  uint64_t now_us)
+{
+    struct playout_packet packet;
+    if (playout_queue_take_packet(s->queue, &packet, now_us) == PLAYOUT_SLOT_SILENCE) {
+        return silent_slot(s);
+    }
+    s->silent_slots = 0;
+    memcpy(out, packet.data, packet.len);
+    return (struct content){.payload = bytes_view_of(out, packet.len),
+                            .duration_us = packet.duration_us,
+                            .is_speech = true};
+}
+
+static struct content encode_frame(struct voice_sender *s, uint8_t out[VOICE_PACKET_BYTES_MAX],
+                                   uint64_t now_us)
 {
     int16_t frame[PLAYOUT_QUEUE_FRAME_SAMPLES_MAX];
-    const enum playout_slot slot =
-        s->queue == NULL ? PLAYOUT_SLOT_SILENCE : playout_queue_take(s->queue, frame, now_us);
+    const enum playout_slot slot = playout_queue_take(s->queue, frame, now_us);
     if (slot == PLAYOUT_SLOT_SILENCE || s->coder == NULL) {
         return silent_slot(s);
     }
     s->silent_slots = 0;
     const bool is_first = slot == PLAYOUT_SLOT_FIRST;
     const size_t len = speech_coder_encode(s->coder, frame, is_first, &s->response, out);
-    return (struct content){.payload = bytes_view_of(out, len), .is_speech = true};
+    return (struct content){
+        .payload = bytes_view_of(out, len), .duration_us = SLOT_CLOCK_SLOT_US, .is_speech = true};
+}
+
+static struct content fill_slot(struct voice_sender *s, uint8_t out[VOICE_PACKET_BYTES_MAX],
+                                uint64_t now_us)
+{
+    if (s->queue == NULL) {
+        return silent_slot(s);
+    }
+    return s->rate_hz == 0 ? pass_packet(s, out, now_us) : encode_frame(s, out, now_us);
 }
 
 /* --- the packet ------------------------------------------------------------------------------- */
@@ -161,25 +186,30 @@ static size_t write_packet(struct voice_sender *s, const struct content *content
     return RTP_PACKET_HEADER_BYTES + len;
 }
 
+static uint32_t units_of(const struct voice_sender *s, uint64_t duration_us)
+{
+    return (uint32_t)(duration_us * s->config.rtp.clock_hz / US_PER_S);
+}
+
 /* Slots that were left out: the timestamp runs on over them, the speech does not. */
-static void skip_slots(struct voice_sender *s, const struct slot *slot, uint32_t slot_units)
+static void skip_slots(struct voice_sender *s, const struct slot *slot)
 {
     if (slot->skipped > 0) {
-        rtp_sender_next_slot(s->rtp, (uint32_t)(slot->skipped * slot_units), slot->grid_us);
+        rtp_sender_next_slot(s->rtp, units_of(s, slot->skipped * SLOT_CLOCK_SLOT_US),
+                             slot->grid_us);
         s->stats.skipped_slots += slot->skipped;
     }
 }
 
 size_t voice_sender_poll_packet(struct voice_sender *s, uint8_t *out, uint64_t now_us)
 {
-    const uint32_t slot_units = (uint32_t)(s->config.rtp.clock_hz * SLOT_CLOCK_SLOT_US / US_PER_S);
     struct slot slot;
     while (slot_clock_take(&s->clock, &slot, now_us)) {
         uint8_t encoded[VOICE_PACKET_BYTES_MAX];
-        skip_slots(s, &slot, slot_units);
+        skip_slots(s, &slot);
         const struct content content = fill_slot(s, encoded, now_us);
-        rtp_sender_next_slot(s->rtp, slot_units, slot.grid_us);
-        slot_clock_advance(&s->clock, SLOT_CLOCK_SLOT_US);
+        rtp_sender_next_slot(s->rtp, units_of(s, content.duration_us), slot.grid_us);
+        slot_clock_advance(&s->clock, content.duration_us);
         if (!content.is_speech) {
             slot_clock_settle(&s->clock);
         }
@@ -204,7 +234,7 @@ void voice_sender_wake(struct voice_sender *s, uint64_t now_us)
     if (s->queue == NULL || !playout_queue_may_start(s->queue)) {
         return;
     }
-    if (s->coder == NULL) {
+    if (s->coder == NULL && s->rate_hz != 0) {
         take_coder(s);
     }
     slot_clock_hasten(&s->clock, now_us);

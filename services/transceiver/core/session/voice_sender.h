@@ -52,7 +52,8 @@ struct voice_sender;
 struct voice_sender *voice_sender_create(const struct voice_sender_config *config);
 void voice_sender_destroy(struct voice_sender *s);
 
-/* From now on the slots come from this queue (borrowed), at rate_hz; before, all is silence. */
+/* From now on the slots come from this queue (borrowed), at its rate_hz (0: packets go as they
+ * are). Before, all is silence. */
 void voice_sender_attach(struct voice_sender *s, struct playout_queue *queue, uint32_t rate_hz);
 /* Media can flow: the clock starts. */
 void voice_sender_start(struct voice_sender *s, uint64_t now_us);
