@@ -7,6 +7,7 @@
 #include "services/transceiver/core/session/voice_rtcp.h"
 #include "services/transceiver/core/transport/dtls_transport.h"
 #include "services/transceiver/core/transport/srtp_transport.h"
+#include "tests/support/sim_nack.h"
 #include "tests/support/sim_sdp.h"
 
 #include <assert.h>
@@ -66,6 +67,7 @@ static void write_offer(struct sim_client *c)
         .fingerprint = fingerprint,
         .is_dtls_client = c->config.is_dtls_client,
         .has_red = c->config.has_red,
+        .has_nack = c->config.has_nack,
         .direction = c->config.direction,
     };
     sim_sdp_write_offer(&offer, c->offer, sizeof(c->offer));
@@ -256,18 +258,23 @@ static void send_voice(struct sim_client *c, uint64_t now_us)
     voice_rtcp_note_sent(&c->rtcp, now_us);
 }
 
+static void send_rtcp(struct sim_client *c, const uint8_t *plain, size_t len)
+{
+    struct packet *p = queue_packet(c);
+    memcpy(p->data, plain, len);
+    struct bytes_span packet = {p->data, len, sizeof(p->data)};
+    const enum srtp_transport_result result = srtp_transport_protect_rtcp(c->srtp, &packet);
+    assert(result == SRTP_TRANSPORT_OK);
+    (void)result;
+    p->len = packet.len;
+}
+
 static void report(struct sim_client *c, uint64_t now_us)
 {
     uint8_t plain[VOICE_RTCP_BYTES_MAX];
     const size_t len = voice_rtcp_poll_report(&c->rtcp, plain, now_us);
     if (len > 0) {
-        struct packet *p = queue_packet(c);
-        memcpy(p->data, plain, len);
-        struct bytes_span packet = {p->data, len, sizeof(p->data)};
-        const enum srtp_transport_result result = srtp_transport_protect_rtcp(c->srtp, &packet);
-        assert(result == SRTP_TRANSPORT_OK);
-        (void)result;
-        p->len = packet.len;
+        send_rtcp(c, plain, len);
     }
 }
 
@@ -344,6 +351,12 @@ static void hear(struct sim_client *c, const struct rtp_packet *packet, uint64_t
         return;
     }
     c->heard.missing += c->has_sequence ? (uint64_t)step - 1 : 0;
+    if (c->has_sequence && step > 1 && c->answer.has_nack) {
+        uint8_t nack[SIM_NACK_BYTES_MAX];
+        send_rtcp(c, nack,
+                  sim_nack_write(rtp_sender_ssrc(c->sender), packet->ssrc,
+                                 (uint16_t)(c->highest_sequence + 1), (uint16_t)(step - 1), nack));
+    }
     c->has_sequence = true;
     c->highest_sequence = packet->sequence_number;
     const size_t count = sim_client_payloads(packet, block);

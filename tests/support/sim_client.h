@@ -29,6 +29,7 @@ struct sim_client_config {
     bool has_voice;              /* speaks as a person would (tests/speech_like.h), not a tone */
     bool is_cheap;               /* speaks fixed packets and decodes nothing */
     bool has_red;                /* offers it, and sends it when the answer prefers it */
+    bool has_nack;               /* offers it, and asks again for each gap at once */
     bool uses_dtx;               /* when it is silent */
     bool wraps_soon;             /* its sequence and timestamp numbers wrap within seconds */
     const char *direction;       /* of its audio; NULL: sendrecv */
