@@ -400,6 +400,24 @@ static void the_measured_round_trip_is_that_of_the_link(void **state)
     }
 }
 
+static void what_a_client_reported_last_is_counted_when_its_call_ends(void **state)
+{
+    (void)state;
+    struct sim_fleet_config config = quiet_network(213);
+    config.link.loss_per_mille = 50;
+    struct sim_fleet *f = sim_fleet_create(&config);
+    run_for(f, 20 * SECOND);
+    const struct shard_counters *counters = sim_fleet_counters(f);
+    assert_int_equal(metric_get(&counters->client_rtt.sum_us), 0);
+    sim_fleet_hang_up(f);
+    run_for(f, SECOND);
+    assert_in_range(metric_get(&counters->client_rtt.sum_us), 2 * DELAY_US - 100,
+                    2 * DELAY_US + 2000);
+    assert_true(metric_get(&counters->client_jitter.sum_us) < 2000);
+    assert_in_range(metric_get(&counters->packets_lost), 25, 75); /* of 1,000 */
+    sim_fleet_destroy(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +433,7 @@ int main(void)
         cmocka_unit_test(ten_calls_of_one_shard_hear_only_themselves),
         cmocka_unit_test(the_first_report_comes_after_half_a_second_and_tells_of_the_client),
         cmocka_unit_test(the_measured_round_trip_is_that_of_the_link),
+        cmocka_unit_test(what_a_client_reported_last_is_counted_when_its_call_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,6 +130,7 @@ static void every_other_counter_is_the_sum_of_the_shards(void **state)
         {OURS("speech_underruns_total"), &calls->speech_underruns},
         {OURS("audio_packets_sent_total"), &calls->packets_sent},
         {OURS("slots_skipped_total"), &calls->slots_skipped},
+        {OURS("audio_packets_lost_total"), &calls->packets_lost},
         {OURS("red_packets_sent_total"), &calls->red_packets_sent},
         {OURS("packets_sent_again_total"), &calls->packets_sent_again},
         {OURS("opus_steps_down_total"), &calls->opus_steps_down},

@@ -11,10 +11,21 @@
 static const uint32_t setup_bound_us[] = {5000,   10000,  25000,   50000,   100000,  200000,
                                           300000, 500000, 1000000, 1500000, 3000000, 10000000};
 
-static void init_histogram(struct metric_histogram *h)
+static const uint32_t network_bound_us[] = {1000,  2000,   5000,   10000,  20000,
+                                            50000, 100000, 200000, 500000, 1000000};
+
+static void init_histograms(struct shard_counters *c)
 {
-    h->bound_us = setup_bound_us;
-    h->bound_count = COUNT_OF(setup_bound_us);
+    struct metric_histogram *const setup[] = {&c->setup_ice, &c->setup_dtls, &c->setup_first_audio};
+    struct metric_histogram *const network[] = {&c->client_rtt, &c->client_jitter};
+    for (size_t i = 0; i < COUNT_OF(setup); i++) {
+        setup[i]->bound_us = setup_bound_us;
+        setup[i]->bound_count = COUNT_OF(setup_bound_us);
+    }
+    for (size_t i = 0; i < COUNT_OF(network); i++) {
+        network[i]->bound_us = network_bound_us;
+        network[i]->bound_count = COUNT_OF(network_bound_us);
+    }
 }
 
 bool shard_calls_init(struct shard_calls *calls, const struct shard_calls_config *config)
@@ -41,9 +52,7 @@ bool shard_calls_init(struct shard_calls *calls, const struct shard_calls_config
         .instance_id = config->instance_id,
         .unix_offset_us = config->unix_offset_us,
     };
-    init_histogram(&calls->counters.setup_ice);
-    init_histogram(&calls->counters.setup_dtls);
-    init_histogram(&calls->counters.setup_first_audio);
+    init_histograms(&calls->counters);
     return calls->outbox != NULL && calls->registry != NULL;
 }
 
@@ -101,6 +110,19 @@ static void log_ended(struct shard_calls *calls, const struct session *s,
              (unsigned long long)calls->ended_limit.held_back);
 }
 
+/* What the client reported last. */
+static void note_network(struct shard_counters *c, const struct rtp_sender_stats *stats)
+{
+    if (stats->reports > 0) {
+        metric_observe(&c->client_jitter, stats->jitter_us);
+        metric_add(&c->packets_lost,
+                   stats->cumulative_lost > 0 ? (uint64_t)stats->cumulative_lost : 0);
+    }
+    if (stats->has_rtt) {
+        metric_observe(&c->client_rtt, stats->rtt_us);
+    }
+}
+
 static void note_ended(struct shard_calls *calls, const struct session *s,
                        enum session_end_reason reason, uint64_t now_us)
 {
@@ -130,6 +152,7 @@ static void note_ended(struct shard_calls *calls, const struct session *s,
     metric_add(&c->red_packets_sent, stats.voice.red_packets);
     metric_add(&c->packets_sent_again, stats.sent_again);
     metric_add(&c->slots_skipped, stats.voice.skipped_slots);
+    note_network(c, &stats.sender);
     if (log_limit_pass(&calls->ended_limit, now_us)) {
         log_ended(calls, s, reason);
     }

@@ -25,6 +25,7 @@ struct shard_counters {
     metric_value red_packets_sent;
     metric_value packets_sent_again;
     metric_value slots_skipped;
+    metric_value packets_lost; /* as clients report, as the two histograms */
     metric_value rtcp_compounds[RTCP_PACKET_RESULT_COUNT];
     metric_value voice_packets[VOICE_UPLINK_RESULT_COUNT];
     metric_value speech_frames[VOICE_DOWNLINK_RESULT_COUNT];
@@ -35,6 +36,8 @@ struct shard_counters {
     struct metric_histogram setup_ice;
     struct metric_histogram setup_dtls;
     struct metric_histogram setup_first_audio;
+    struct metric_histogram client_rtt;
+    struct metric_histogram client_jitter;
 };
 
 struct shard_calls_config {
