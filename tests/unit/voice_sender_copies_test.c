@@ -106,6 +106,25 @@ static void the_encoder_begins_anew_after_an_underrun(void **state)
     expect_frame(w, 60, 80);
 }
 
+static void the_encoder_begins_anew_when_a_paused_utterance_goes_on(void **state)
+{
+    struct voice_sender_world *w = *state;
+    expect_silence(w);
+    voice_sender_world_say(w, 1, 0, 100, true);
+    expect_frame(w, 0, 100);
+    expect_frame(w, 20, 100);
+    assert_true(playout_queue_pause(w->queue, 1));
+    expect_frame(w, 40, 40); /* the fall to zero */
+    expect_silence(w);
+    expect_silence(w);
+    playout_queue_resume(w->queue, 1);
+    voice_sender_wake(w->sender, w->now_us);
+    assert_true(voice_sender_next_timeout(w->sender) == w->now_us);
+    voice_encoder_reset(reference);
+    expect_frame(w, 40, 100);
+    expect_frame(w, 60, 100);
+}
+
 static void complexity_is_what_the_shard_can_afford(void **state)
 {
     struct voice_sender_world *w = *state;
@@ -338,6 +357,7 @@ int main(void)
         TEST(the_encoder_begins_anew_after_silence),
         TEST(the_encoder_runs_on_over_utterances_that_touch),
         TEST(the_encoder_begins_anew_after_an_underrun),
+        TEST(the_encoder_begins_anew_when_a_paused_utterance_goes_on),
         TEST(complexity_is_what_the_shard_can_afford),
         TEST(fec_follows_the_reports_of_the_client),
         TEST(red_repeats_the_packet_before_once_two_reports_tell_of_loss),
