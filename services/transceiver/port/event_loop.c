@@ -5,13 +5,13 @@
 #include "common/runtime/log.h"
 #include "common/runtime/name_resolver.h"
 #include "services/transceiver/port/shard_mailbox.h"
+#include "services/transceiver/port/thread_load.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 
 /* The outbox is emptied when it holds this much, so that one turn never overflows it. */
 #define FLUSH_AT_DATAGRAMS   64
@@ -19,6 +19,8 @@
 #define TURN_US_MAX          US_PER_S
 /* For a backend's frames in one turn: while it pushes a burst, others have their slots. */
 #define FRAMES_US_MAX 500
+/* Calls that begin to speak in one turn; each costs an encode. */
+#define BEGINS_MAX 8
 /* An encode lasts longer than this, a silent slot does not: reading costs system calls. */
 #define READ_EACH_US 50
 #define PHASE_US     (SLOT_CLOCK_SLOT_US / SLOT_CLOCK_PHASES)
@@ -37,9 +39,7 @@ struct event_loop {
     pthread_t thread;
     bool has_thread;
     bool is_stopping;
-    uint64_t load_since_us;
-    uint64_t load_cpu_us;
-    uint64_t asleep_us; /* of the time since then */
+    struct thread_load load;
 };
 
 static const uint32_t lag_bound_us[] = {100, 250, 500, 1000, 2000, 5000, 10000, 20000, 50000};
@@ -215,12 +215,34 @@ static void take_datagrams(struct event_loop *loop)
     }
 }
 
-static void take_frame(struct event_loop *loop, const struct backend_frame *frame, uint64_t now_us)
+/* True when speech begins: the next slot of the call is now. */
+static bool take_frame(struct event_loop *loop, const struct backend_frame *frame, uint64_t now_us)
 {
     struct session *s = session_registry_find(loop->calls.registry, frame->session);
-    if (s != NULL) {
-        session_input_frame(s, frame, now_us);
-        settle(loop, s, now_us);
+    if (s == NULL) {
+        return false;
+    }
+    session_input_frame(s, frame, now_us);
+    const bool begins = session_next_timeout(s) <= now_us;
+    settle(loop, s, now_us);
+    return begins;
+}
+
+/* Speech that begins waits neither for those whose slots are due nor for their train; but for all
+ * frames that came with it, since a FLUSH may be among them. */
+static void begin_speech(struct event_loop *loop, const uint32_t *id, size_t count)
+{
+    uint64_t now_us = clock_now_us();
+    for (size_t i = 0; i < count; i++) {
+        struct session *s = session_registry_find(loop->calls.registry, id[i]);
+        if (s != NULL && session_next_timeout(s) <= now_us) {
+            session_tick(s, now_us);
+            settle(loop, s, now_us);
+            now_us = clock_now_us();
+        }
+    }
+    if (count > 0) {
+        flush_outbox(loop, now_us);
     }
 }
 
@@ -229,12 +251,18 @@ static void take_frames(struct event_loop *loop)
     const uint64_t begin_us = clock_now_us();
     uint64_t now_us = begin_us;
     uint32_t id = 0;
+    uint32_t begins[BEGINS_MAX];
+    size_t begin_count = 0;
     struct backend_frame frame;
-    while (now_us - begin_us < FRAMES_US_MAX &&
+    while (now_us - begin_us < FRAMES_US_MAX && begin_count < BEGINS_MAX &&
            backend_port_poll_frame(loop->backend, &frame, now_us)) {
-        take_frame(loop, &frame, now_us);
+        const uint32_t session_id = frame.session;
+        if (take_frame(loop, &frame, now_us)) {
+            begins[begin_count++] = session_id;
+        }
         now_us = clock_now_us();
     }
+    begin_speech(loop, begins, begin_count);
     while (backend_port_poll_lost(loop->backend, &id)) {
         struct session *s = session_registry_find(loop->calls.registry, id);
         if (s != NULL) {
@@ -342,19 +370,12 @@ static void serve_timers(struct event_loop *loop)
 
 static void measure_load(struct event_loop *loop, uint64_t now_us)
 {
-    const uint64_t passed_us = now_us - loop->load_since_us;
-    struct timespec cpu;
-    if (passed_us < US_PER_S || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) != 0) {
-        return;
+    uint64_t cpu_permille = 0;
+    uint64_t busy_permille = 0;
+    if (thread_load_measure(&loop->load, &cpu_permille, &busy_permille, now_us)) {
+        metric_set(&loop->counters.load_permille, cpu_permille);
+        shard_calls_note_load(&loop->calls, busy_permille, now_us);
     }
-    const uint64_t cpu_us = (uint64_t)cpu.tv_sec * US_PER_S + (uint64_t)cpu.tv_nsec / 1000;
-    metric_set(&loop->counters.load_permille, (cpu_us - loop->load_cpu_us) * 1000 / passed_us);
-    /* Not asleep is busy: to want the CPU and have none makes packets late as well. */
-    shard_calls_note_load(&loop->calls, time_since(loop->asleep_us, passed_us) * 1000 / passed_us,
-                          now_us);
-    loop->asleep_us = 0;
-    loop->load_cpu_us = cpu_us;
-    loop->load_since_us = now_us;
 }
 
 /* Three fds of our own, then the backend's. */
@@ -366,9 +387,8 @@ static void wait_for_work(struct event_loop *loop, struct pollfd fds[LOOP_FDS])
     const uint64_t due_us = time_earlier(session_registry_next_deadline(loop->calls.registry),
                                          backend_port_next_timeout(loop->backend));
     const uint64_t begin_us = clock_now_us();
-    const uint64_t wait_us = backend_port_has_frames(loop->backend)
-                                 ? 0
-                                 : time_earlier(time_since(begin_us, due_us), TURN_US_MAX);
+    const uint64_t until_us = backend_port_has_frames(loop->backend) ? 0 : due_us;
+    const uint64_t wait_us = time_earlier(time_since(begin_us, until_us), TURN_US_MAX);
     const struct timespec wait = {.tv_sec = (time_t)(wait_us / US_PER_S),
                                   .tv_nsec = (long)(wait_us % US_PER_S * 1000)};
     fds[0] = (struct pollfd){.fd = udp_port_fd(loop->udp), .events = POLLIN};
@@ -381,7 +401,7 @@ static void wait_for_work(struct event_loop *loop, struct pollfd fds[LOOP_FDS])
             fds[i].revents = 0;
         }
     }
-    loop->asleep_us += clock_now_us() - begin_us;
+    thread_load_note_sleep(&loop->load, clock_now_us() - begin_us);
 }
 
 static void turn(struct event_loop *loop)
