@@ -153,7 +153,9 @@ static void after_the_last_word_what_is_held_or_open_is_played(void **state)
     voice_downlink_drain(w.downlink, w.now_us);
     world_expect(&w, 1, "resumed");
     assert_false(voice_downlink_is_drained(w.downlink));
+    assert_int_equal(voice_downlink_next_timeout(w.downlink), w.now_us); /* it speaks at once */
     world_slot(&w);
+    assert_true(w.packet.marker);
     world_expect(&w, 1, "started");
     voice_downlink_speech_started(w.downlink, w.now_us); /* nobody would let it go on */
     world_slots(&w, 4);

@@ -135,6 +135,13 @@ static void emit_news(struct voice_downlink *d, uint64_t now_us)
 static void emit_error(struct voice_downlink *d, const struct backend_frame *frame,
                        enum voice_downlink_result result, uint64_t now_us)
 {
+    static const char *const message[VOICE_DOWNLINK_RESULT_COUNT] = {
+        [VOICE_DOWNLINK_CREDIT] = "more than the credit: the excess is dropped",
+        [VOICE_DOWNLINK_CODEC] = "not the format of SESSION_ACCEPT",
+        [VOICE_DOWNLINK_BAD_FRAME] = "utterance 0, half a sample, or no packet of 10 to 60 ms",
+        [VOICE_DOWNLINK_SEQUENCE] = "something is missing before time_us",
+        [VOICE_DOWNLINK_OVERLOAD] = "more utterances, or bytes, than are held",
+    };
     struct backend_error error = {.type = frame->type, .sequence = frame->sequence};
     char text[JSON_CAP];
     if (now_us < d->next_error_us) {
@@ -143,6 +150,7 @@ static void emit_error(struct voice_downlink *d, const struct backend_frame *fra
     d->next_error_us = now_us + ERROR_INTERVAL_US;
     const char *code = voice_downlink_result_name(result);
     memcpy(error.code, code, strlen(code));
+    memcpy(error.message, message[result], strlen(message[result]));
     const size_t len = backend_error_encode(&error, text, sizeof(text));
     emit(d, BACKEND_ERROR, 0, bytes_view_of(text, len), now_us);
 }
@@ -199,6 +207,7 @@ bool voice_downlink_attach(struct voice_downlink *d, const struct backend_accept
     d->pauses_on_speech = accept->pauses_on_speech;
     playout_queue_attach(d->queue, accept->prebuffer_ms * US_PER_MS,
                          accept->progress_ms * US_PER_MS, now_us);
+    voice_sender_wake(d->sender, now_us); /* less prebuffer than before may be asked for */
     emit_news(d, now_us);
     return true;
 }
@@ -365,6 +374,7 @@ void voice_downlink_drain(struct voice_downlink *d, uint64_t now_us)
     d->pauses_on_speech = false; /* nobody would let it go on */
     if (d->queue != NULL) {
         playout_queue_drain(d->queue);
+        voice_sender_wake(d->sender, now_us);
         emit_news(d, now_us);
     }
 }
