@@ -166,7 +166,8 @@ static void the_backend_is_told_who_calls_at_once(void **state)
         "\"session\":{\"voice\":\"slt\"}",
         "\"credit_us\":5000000",
         "\"wall_clock_us\":60001000",
-        "\"in\":[\"pcm16/16000\",\"pcm16/24000\"]",
+        "\"in\":[\"pcm16/16000\",\"pcm16/24000\",\"pcm16/48000\",\"pcm16/8000\","
+        "\"opus/48000\"]",
     };
     for (size_t i = 0; i < COUNT_OF(holds); i++) {
         outbox_frames_assert_holds(&start, holds[i]);
@@ -332,7 +333,9 @@ static void a_client_that_puts_g711_first_gets_it(void **state)
     assert_int_not_equal(create(&w), 0);
     assert_true(answer_holds(&w, "m=audio 9 UDP/TLS/RTP/SAVPF 8\r\n"));
     assert_true(answer_holds(&w, "a=rtpmap:8 PCMA/8000\r\n"));
-    outbox_frames_expect(&w.frames, BACKEND_SESSION_START);
+    const struct backend_frame start = outbox_frames_expect(&w.frames, BACKEND_SESSION_START);
+    outbox_frames_assert_holds(&start,
+                               "\"pcm16/8000\"]"); /* and no Opus, which it does not speak */
     close_world(&w);
 }
 

@@ -321,9 +321,6 @@ static void credit(char *text)
         bytes_to_hex(bytes_view_of(limit_us, sizeof(limit_us)), text + len, TEXT_CAP - len));
 }
 
-static const struct backend_format both_rates[] = {{BACKEND_CODEC_PCM16, 16},
-                                                   {BACKEND_CODEC_PCM16, 24}};
-
 static void hello(char *text)
 {
     struct backend_hello in = {.name = "t1",
@@ -343,8 +340,12 @@ static void hello(char *text)
 static void session_start(char *text)
 {
     const struct backend_start in = {.call_id = CALL_ID_TEXT,
-                                     .format = {both_rates[0], both_rates[1]},
-                                     .format_count = 2,
+                                     .format = {{BACKEND_CODEC_PCM16, 16},
+                                                {BACKEND_CODEC_PCM16, 24},
+                                                {BACKEND_CODEC_PCM16, 48},
+                                                {BACKEND_CODEC_PCM16, 8},
+                                                {BACKEND_CODEC_OPUS, 48}},
+                                     .format_count = 5,
                                      .credit_us = 10000000,
                                      .wall_clock_us = 1790000000000000,
                                      .resume_token = "00112233445566778899aabbccddeeff",
@@ -356,7 +357,8 @@ static void session_start(char *text)
 
 static void session_accept(char *text)
 {
-    const struct backend_accept in = {both_rates[1], both_rates[1], 20, 200, false};
+    const struct backend_format at_24khz = {BACKEND_CODEC_PCM16, 24};
+    const struct backend_accept in = {at_24khz, at_24khz, 20, 200, false};
     text[backend_accept_encode(&in, text, TEXT_CAP - 1)] = '\0';
 }
 

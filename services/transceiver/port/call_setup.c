@@ -73,6 +73,18 @@ static bool is_full(struct call_setup *setup, struct control_reply *out, uint64_
     return false;
 }
 
+/* flite speaks at 16 kHz, most models at 24. Opus goes through as it is, so the client must speak
+ * it. */
+static void offer_formats(struct backend_start *out, enum voice_codec codec)
+{
+    static const struct backend_format format[] = {
+        {BACKEND_CODEC_PCM16, 16}, {BACKEND_CODEC_PCM16, 24}, {BACKEND_CODEC_PCM16, 48},
+        {BACKEND_CODEC_PCM16, 8},  {BACKEND_CODEC_OPUS, 48},
+    };
+    out->format_count = COUNT_OF(format) - (codec == VOICE_CODEC_OPUS ? 0 : 1);
+    memcpy(out->format, format, out->format_count * sizeof(format[0]));
+}
+
 static void fill_session(const struct call_setup *setup,
                          const struct control_create_session *request, struct session_config *out,
                          uint64_t now_us)
@@ -99,9 +111,6 @@ static void fill_session(const struct call_setup *setup,
     }
     out->backend_start = (struct backend_start){
         .call_id = out->call_id,
-        /* flite speaks at 16 kHz, most models at 24. */
-        .format = {{BACKEND_CODEC_PCM16, 16}, {BACKEND_CODEC_PCM16, 24}},
-        .format_count = 2,
         .credit_us = config->credit_us,
         .wall_clock_us = setup->unix_offset_us + now_us,
         .trace_id = request->trace_id,
@@ -110,6 +119,7 @@ static void fill_session(const struct call_setup *setup,
         .client_place = request->client_place,
         .session_json = request->session_json,
     };
+    offer_formats(&out->backend_start, out->offer->audio_codec);
 }
 
 void call_setup_candidates(const struct control_ingress *ingress, size_t count,
