@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The running composition, from outside: it gets well, serves the page, takes a call through the
-published port, and ends in order.
+published port, and ends in order. EARSHOT_PRESET=asan: of sanitized programs.
 
 usage: compose_smoke.py STATE  under tests/tools/container-engine.sh, which starts it and cleans up
        compose_smoke.py        what runs there
@@ -44,11 +44,10 @@ def output(*command):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def compose(*words):
+def compose_command():
     has_plugin = subprocess.run(["docker", "compose", "version"], stdout=subprocess.DEVNULL,
                                 stderr=subprocess.DEVNULL, check=False).returncode == 0
-    command = ["docker", "compose"] if has_plugin else ["docker-compose"]
-    subprocess.run([*command, *words], check=True)
+    return ["docker", "compose"] if has_plugin else ["docker-compose"]
 
 
 def states():
@@ -88,6 +87,14 @@ def it_gets_well():
     say(f"     signaling runs {took.total_seconds():.1f} s after the keys")
 
 
+def the_programs_are_of(preset):
+    linked = {s: output(*compose_command(), "exec", "-T", s, "ldd", f"/usr/bin/earshot-{s}")
+              for s in SERVICES}
+    sanitized = {s for s in SERVICES if "libasan" in linked[s]}
+    claim(f"the programs are of the {preset} preset",
+          sanitized == (set(SERVICES) if preset == "asan" else set()), sanitized)
+
+
 def the_page_is_there():
     status, _, text = request("/")
     claim("the page is served", status == 200 and "earshot" in text, f"{len(text)} characters")
@@ -123,10 +130,13 @@ def a_browser_talks():
 
 
 def it_ends_in_order():
-    compose("stop")
+    subprocess.run([*compose_command(), "stop"], check=True)
     now = states()
     codes = {s: now[s]["ExitCode"] for s in SERVICES}
     claim("every service ends by itself", set(codes.values()) == {0}, codes)
+    logs = output(*compose_command(), "logs", "--no-color")
+    finding = re.search(r"(ERROR: \w+Sanitizer|runtime error:).*", logs)
+    claim("no sanitizer found anything", finding is None, finding and finding[0])
     ends = {s: moment(now[s]["FinishedAt"]) for s in SERVICES}
     for first, then in STOP_ORDER:
         claim(f"{first} ends before {then}", ends[first] <= ends[then],
@@ -141,9 +151,11 @@ def free_port(kind):
 
 def start_under_the_engine(state):
     """On ports that are free, beside whatever runs here; so it is also shown that they move."""
-    os.environ.update(RELAY_UDP_PORT=free_port(socket.SOCK_DGRAM),
+    preset = "asan" if os.environ.get("EARSHOT_PRESET") == "asan" else "release"
+    say(f"     images of the {preset} preset")
+    os.environ.update(EARSHOT_PRESET=preset, RELAY_UDP_PORT=free_port(socket.SOCK_DGRAM),
                       HTTP_PORT=free_port(socket.SOCK_STREAM),
-                      SUBNET_PREFIX="198.19", STUB_MODE="echo", EARSHOT_TAG="smoke")
+                      SUBNET_PREFIX="198.19", STUB_MODE="echo", EARSHOT_TAG=f"smoke-{preset}")
     engine = os.path.join(ROOT, "tests/tools/container-engine.sh")
     os.execv(engine, [engine, "-s", state, "-C", ROOT, "-f", "docker-compose.yml",
                       "-f", "docker-compose.ci.yml",
@@ -154,6 +166,7 @@ if __name__ == "__main__":
     if len(sys.argv) == 2:
         start_under_the_engine(sys.argv[1])
     it_gets_well()
+    the_programs_are_of(os.environ["EARSHOT_PRESET"])
     the_page_is_there()
     an_offer_is_answered()
     a_browser_talks()

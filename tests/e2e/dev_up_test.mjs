@@ -2,8 +2,8 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import {
-  chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync,
-  writeFileSync,
+  chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, readlinkSync,
+  rmSync, writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -13,12 +13,21 @@ import { check, root, sleep } from './suite.mjs';
 
 const scratch = mkdtempSync(join(tmpdir(), 'earshot-dev-'));
 const run = join(scratch, 'run');
-const surroundings = { ...process.env, EARSHOT_PRESET: 'release', EARSHOT_RUN: run };
+const preset = process.env.EARSHOT_PRESET ?? 'release';
+const surroundings = { ...process.env, EARSHOT_PRESET: preset, EARSHOT_RUN: run };
+
+// Each start begins the log anew, so it is read after each word of ./dev.
+function checkLog(file) {
+  const finding = existsSync(file) &&
+    /(ERROR: \w+Sanitizer|runtime error:).*/.exec(readFileSync(file, 'utf8'));
+  if (finding) check('no sanitizer found anything', false, finding[0]);
+}
 
 function dev(args, extra = {}) {
   const started = Date.now();
   const env = { ...surroundings, ...extra };
   const child = spawnSync(join(root, 'dev'), args, { env, encoding: 'utf8', cwd: '/' });
+  checkLog(join(env.EARSHOT_RUN, 'earshot.log'));
   return { status: child.status, stderr: child.stderr.trim(), ms: Date.now() - started };
 }
 
@@ -47,7 +56,12 @@ check('a second one beside it is refused',
   again.status === 1 && again.stderr.includes('./dev down'), again.stderr);
 check('down ends well', dev(['down']).status === 0);
 check('down leaves nothing', servicesLeft().length === 0);
-const second = dev(['up', '--detach']);
+
+// What a newcomer runs, whatever preset is tested otherwise: built, and then soon there.
+const release = { EARSHOT_PRESET: 'release' };
+check('the release preset starts', dev(['up', '--detach'], release).status === 0);
+dev(['down']);
+const second = dev(['up', '--detach'], release);
 check('a second start takes less than 3 s', second.status === 0 && second.ms < 3000, second.ms);
 dev(['down']);
 
@@ -83,7 +97,9 @@ async function foreground(harm) {
   const ended = new Promise((resolve) => child.on('exit', resolve));
   for (let tries = 0; !text.includes('Ctrl-C') && tries < 200; tries++) await sleep(50);
   await harm(child);
-  return { status: await ended, text };
+  const status = await ended;
+  checkLog(join(run, 'earshot.log'));
+  return { status, text };
 }
 const relayPid = () => Number(readFileSync(join(run, 'relay.pid'), 'utf8'));
 const died = await foreground(() => process.kill(relayPid(), 'SIGKILL'));
