@@ -8,7 +8,7 @@ FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
 COLUMNS_MAX = 100
 
-FOLDERS = (*source_tree.CODE_FOLDERS, "tests", "web")
+FOLDERS = (*source_tree.CODE_FOLDERS, "examples", "tests", "web")
 C_ENDINGS = (".c", ".h")
 SCRIPT_ENDINGS = (".js", ".mjs", ".py", ".sh")
 SCRIPTS_WITHOUT_ENDING = ("dev", "tests/check/run", ".ci/run")

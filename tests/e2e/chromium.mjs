@@ -31,12 +31,13 @@ export function complaintsOf(page) {
 }
 
 // The page with a call in progress: what a person does, Talk and wait. The browser's echo canceller
-// would take the echo for one.
-export async function openCall(browser) {
+// would take the echo for one. `prepare`: an expression for the page before it begins.
+export async function openCall(browser, prepare = '') {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
   page.complaints = complaintsOf(page);
   await page.goto(`${pageUrl}?echo=1`);
   await page.evaluate(watchConnections);
+  await page.evaluate(prepare);
   await page.getByRole('button', { name: /talk/i }).click();
   await page.waitForFunction(() => window.earshot.state === 'talking', null, { timeout: 15000 });
   return page;

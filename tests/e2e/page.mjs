@@ -9,6 +9,25 @@ export const watchConnections = `(() => {
   };
 })()`;
 
+// After watchConnections: each offer of the page names this codec alone.
+export const preferCodec = (mimeType) => `(() => {
+  const Watched = window.RTCPeerConnection;
+  window.RTCPeerConnection = class extends Watched {
+    createOffer(...words) {
+      const { codecs } = RTCRtpReceiver.getCapabilities('audio');
+      const wanted = codecs.filter((codec) => codec.mimeType === '${mimeType}');
+      this.getTransceivers().forEach((transceiver) => transceiver.setCodecPreferences(wanted));
+      return super.createOffer(...words);
+    }
+  };
+})()`;
+
+// A promise of the codecs that the audio has in each direction: { sent, received }.
+export const codecsInUse = `window.connections.at(-1).getStats().then((report) => {
+  const codec = (type) => report.get([...report.values()].find((s) => s.type === type)?.codecId);
+  return { sent: codec('outbound-rtp')?.mimeType, received: codec('inbound-rtp')?.mimeType };
+})`;
+
 // A promise of the inbound audio's statistics.
 export const inbound = `window.connections.at(-1).getStats().then((report) =>
   ({ ...[...report.values()].find((s) => s.type === 'inbound-rtp' && s.kind === 'audio') }))`;

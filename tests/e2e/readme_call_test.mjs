@@ -11,12 +11,18 @@ await withSuite(['--mode', 'echo'], async () => {
   const browser = await openChromium();
   const page = await browser.newPage();
   await page.goto(pageUrl);
+  await page.evaluate(() => {
+    window.Audio = class extends window.Audio {
+      constructor(...words) { super(...words); window.played = this; }
+    };
+  });
   const location = await page.evaluate(`(async () => { ${lines} window.pc = pc; return call; })()`);
   check('the answer has a Location', location?.startsWith('/v1/realtime/calls/rtc_'), location);
-  await until('audio comes back', () => page.evaluate(async () => {
+  await until('the tone comes back', () => page.evaluate(async () => {
     const report = [...(await window.pc.getStats()).values()];
-    return report.find((s) => s.type === 'inbound-rtp')?.totalAudioEnergy > 0;
+    return report.find((s) => s.type === 'inbound-rtp')?.audioLevel > 0.1;
   }));
+  await until('and is played', () => page.evaluate(() => window.played?.currentTime > 0.5));
   const status = await page.evaluate(async (url) =>
     (await fetch(url, { method: 'DELETE' })).status, location);
   check('DELETE of it is answered with 200', status === 200, status);

@@ -1,6 +1,6 @@
 // suite.mjs - the running earshot of one test: started, looked at, harmed, stopped
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -17,6 +17,16 @@ function dev(...args) {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+}
+
+// From the next start on the transceiver dials this port; the stub stands beside it, unused.
+export function useBackend(port) {
+  const config = join(artefacts, `config-${port}`);
+  cpSync(join(root, 'config/local'), config, { recursive: true });
+  const file = join(config, 'transceiver.yaml');
+  const text = readFileSync(file, 'utf8').replace(/^backend: \S+/m, `backend: 127.0.0.1:${port}`);
+  writeFileSync(file, text);
+  process.env.EARSHOT_CONFIG = config;
 }
 
 export function up(...options) {

@@ -45,16 +45,20 @@ class Wire:
     def close(self):
         self.socket.close()
 
-    def send(self, type, session=0, payload=b"", flags=0, time_us=0, utterance=0, rate_khz=0):
+    def send(self, type, session=0, payload=b"", flags=0, time_us=0, utterance=0, rate_khz=0,
+             duration=0):
         sequence = self.sent.get(session, 0)
         self.sent[session] = sequence + 1
         is_pcm = rate_khz != 0
         self.socket.sendall(
             HEADER.pack(28 + len(payload), MAGIC, type, flags, session, sequence, time_us,
-                        utterance, is_pcm, rate_khz, is_pcm, 0) + payload)
+                        utterance, is_pcm, rate_khz, is_pcm, duration) + payload)
 
     def send_json(self, type, session=0, /, **values):
-        self.send(type, session, json.dumps(values).encode(), flags=LAST)
+        self.send_json_at(type, session, 0, **values)
+
+    def send_json_at(self, type, session, time_us, /, **values):
+        self.send(type, session, json.dumps(values).encode(), flags=LAST, time_us=time_us)
 
     def read(self, count):
         while len(self.unread) < count:
