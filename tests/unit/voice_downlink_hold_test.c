@@ -153,9 +153,7 @@ static void after_the_last_word_what_is_held_or_open_is_played(void **state)
     voice_downlink_drain(w.downlink, w.now_us);
     world_expect(&w, 1, "resumed");
     assert_false(voice_downlink_is_drained(w.downlink));
-    assert_int_equal(voice_downlink_next_timeout(w.downlink), w.now_us); /* it speaks at once */
     world_slot(&w);
-    assert_true(w.packet.marker);
     world_expect(&w, 1, "started");
     voice_downlink_speech_started(w.downlink, w.now_us); /* nobody would let it go on */
     world_slots(&w, 4);
@@ -163,6 +161,34 @@ static void after_the_last_word_what_is_held_or_open_is_played(void **state)
     voice_downlink_end(w.downlink, false, w.now_us);
     world_expect_done(&w, 1, "session_end"); /* it never said LAST */
     world_close(&w);
+}
+
+/* Nothing woke the sender before: it was paused, or too short. */
+static void the_last_words_leave_at_once(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t ms;
+        bool is_paused;
+    } c[] = {{10, false}, {100, true}};
+    for (size_t i = 0; i < COUNT_OF(c); i++) {
+        struct world w;
+        world_open(&w);
+        if (c[i].is_paused) {
+            (void)world_order(&w, BACKEND_PAUSE, 1);
+        }
+        (void)world_say(&w, 1, c[i].ms, false);
+        world_slot(&w);
+        assert_true(world_is_silent(&w));
+        w.now_us += US_PER_MS;
+        voice_downlink_drain(w.downlink, w.now_us);
+        assert_int_equal(voice_downlink_next_timeout(w.downlink), w.now_us);
+        world_slot(&w);
+        assert_false(world_is_silent(&w));
+        assert_true(w.packet.marker);
+        world_ignore_frames(&w);
+        world_close(&w);
+    }
 }
 
 static void each_result_has_its_name(void **state)
@@ -207,6 +233,7 @@ int main(void)
         cmocka_unit_test(started_leaves_before_flushed_and_done_after),
         cmocka_unit_test(heard_is_never_more_than_sent_nor_negative),
         cmocka_unit_test(after_the_last_word_what_is_held_or_open_is_played),
+        cmocka_unit_test(the_last_words_leave_at_once),
         cmocka_unit_test(each_result_has_its_name),
         cmocka_unit_test(what_is_not_about_speech_is_ignored),
     };

@@ -230,6 +230,26 @@ static void a_backend_that_knows_nothing_begins_anew(void **state)
     }
 }
 
+static void a_smaller_prebuffer_of_who_comes_back_counts_at_once(void **state)
+{
+    (void)state;
+    struct world w;
+    struct backend_accept accept = world_accept();
+    accept.prebuffer_ms = 200;
+    world_open_as(&w, &accept);
+    (void)world_say(&w, 1, 100, false);
+    world_slot(&w);
+    world_expect(&w, 1, "underrun");
+    lose(&w);
+    w.now_us += US_PER_MS;
+    come_back(&w);
+    assert_int_equal(voice_downlink_next_timeout(w.downlink), w.now_us);
+    world_slot(&w);
+    assert_false(world_is_silent(&w));
+    world_expect(&w, 1, "started");
+    world_close(&w);
+}
+
 static void counters_outlive_the_backends(void **state)
 {
     (void)state;
@@ -276,6 +296,7 @@ int main(void)
         cmocka_unit_test(credit_freed_meanwhile_is_told_to_who_comes_back),
         cmocka_unit_test(a_resume_with_another_format_is_refused),
         cmocka_unit_test(a_backend_that_knows_nothing_begins_anew),
+        cmocka_unit_test(a_smaller_prebuffer_of_who_comes_back_counts_at_once),
         cmocka_unit_test(counters_outlive_the_backends),
         cmocka_unit_test(frames_of_a_backend_that_is_gone_have_no_effect),
     };
