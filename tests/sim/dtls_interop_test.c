@@ -293,45 +293,63 @@ static void a_peer_without_a_common_cipher_fails_the_call_with_its_alert(void **
     call_close(&c);
 }
 
+static void check_our_close(bool is_server, unsigned packets, bool is_released)
+{
+    const struct dtls_peer_config config = peer_of(is_server, DTLS_PEER_P256);
+    struct call c;
+    call_open(&c, &config, DTLS_MTU_BYTES);
+    exchange(&c);
+    assert_true(c.is_connected);
+    for (unsigned i = 0; i < packets; i++) {
+        assert_true(dtls_transport_send(c.us, bytes_view_of_text("data")));
+        exchange(&c);
+        assert_int_equal(c.peer.data_len, 4);
+    }
+    if (is_released) {
+        dtls_transport_release(c.us);
+    }
+    const unsigned sent_before = c.ours_sent;
+    dtls_transport_close(c.us, c.now_us);
+    exchange(&c);
+    assert_true(c.peer.is_dead);
+    assert_int_equal(ERR_GET_REASON(c.peer.error), SSL_R_TLSV1_ALERT_INTERNAL_ERROR);
+    advance(&c, US_PER_S);
+    assert_int_equal(c.ours_sent - sent_before, 3);
+    call_close(&c);
+}
+
 static void our_close_is_a_fatal_internal_error_to_openssl(void **state)
 {
     (void)state;
     for (int is_server = 0; is_server < 2; is_server++) {
         for (unsigned packets = 0; packets < 3; packets++) {
-            const struct dtls_peer_config config = peer_of(is_server == 1, DTLS_PEER_P256);
-            struct call c;
-            call_open(&c, &config, DTLS_MTU_BYTES);
-            exchange(&c);
-            assert_true(c.is_connected);
-            for (unsigned i = 0; i < packets; i++) {
-                assert_true(dtls_transport_send(c.us, bytes_view_of_text("data")));
-                exchange(&c);
-                assert_int_equal(c.peer.data_len, 4);
-            }
-            const unsigned sent_before = c.ours_sent;
-            dtls_transport_close(c.us, c.now_us);
-            exchange(&c);
-            assert_true(c.peer.is_dead);
-            assert_int_equal(ERR_GET_REASON(c.peer.error), SSL_R_TLSV1_ALERT_INTERNAL_ERROR);
-            advance(&c, US_PER_S);
-            assert_int_equal(c.ours_sent - sent_before, 3);
-            call_close(&c);
+            check_our_close(is_server == 1, packets, false);
+            check_our_close(is_server == 1, packets, true);
         }
     }
 }
 
+/* With TLS, and when it was released before or after data: which then nobody takes. */
 static void a_close_notify_closes(void **state)
 {
     (void)state;
-    for (int is_server = 0; is_server < 2; is_server++) {
-        const struct dtls_peer_config config = peer_of(is_server == 1, DTLS_PEER_P256);
+    for (int i = 0; i < 6; i++) {
+        const struct dtls_peer_config config = peer_of(i % 2 == 1, DTLS_PEER_P256);
         struct call c;
         call_open(&c, &config, DTLS_MTU_BYTES);
         exchange(&c);
+        if (i / 2 == 1) {
+            dtls_transport_release(c.us);
+        }
         assert_int_equal(SSL_write(c.peer.ssl, "bye", 3), 3);
+        exchange(&c);
+        if (i / 2 == 2) {
+            dtls_transport_release(c.us);
+        }
+        assert_false(c.is_over);
         (void)SSL_shutdown(c.peer.ssl);
         exchange(&c);
-        assert_int_equal(c.received_len, 3);
+        assert_int_equal(c.received_len, i / 2 == 1 ? 0 : 3);
         assert_true(c.is_over);
         assert_int_equal(c.last.kind, DTLS_EVENT_CLOSED);
         assert_int_equal(c.last.alert, 0);

@@ -8,6 +8,7 @@
 #include "tests/support/sim_link.h"
 #include "tests/virtual_time.h"
 
+#include <malloc.h>
 #include <stdio.h>
 
 #define ID         0x00000101
@@ -604,6 +605,43 @@ static void a_start_that_is_too_long_makes_no_session(void **state)
     close_world(&w);
 }
 
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/* A connected call in which nobody has spoken yet, and whose TLS is gone. */
+#define IDLE_BYTES_MAX 16384
+/* The allocator keeps some freed pieces of each size; of many calls these are few. */
+#define IDLE_CALLS 40
+
+static size_t allocated_bytes(void)
+{
+    const struct mallinfo2 m = mallinfo2(); /* zeros below a sanitizer */
+    return m.uordblks + m.hblkhd;
+}
+
+static void an_idle_call_takes_at_most_16_kilobytes(void **state)
+{
+    (void)state;
+    static struct world w[IDLE_CALLS];
+    const struct wanted listens = {.direction = "recvonly"};
+    for (size_t i = 0; i < COUNT_OF(w); i++) {
+        open_world(&w[i], &listens);
+        run_for(&w[i], 1900 * US_PER_MS);
+        assert_true(session_is_connected(w[i].session));
+    }
+    const size_t before = allocated_bytes();
+    for (size_t i = 0; i < COUNT_OF(w); i++) {
+        session_destroy(w[i].session);
+        w[i].session = NULL;
+    }
+    const size_t taken = (before - allocated_bytes()) / IDLE_CALLS;
+    print_message("%zu bytes\n", taken);
+    assert_true(taken <= IDLE_BYTES_MAX);
+    assert_true(taken > 1000 || before == 0);
+    for (size_t i = 0; i < COUNT_OF(w); i++) {
+        close_world(&w[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -622,6 +660,7 @@ int main(void)
         cmocka_unit_test(a_client_that_hangs_up_ends_the_call),
         cmocka_unit_test(a_full_outbox_stops_no_clock),
         cmocka_unit_test(a_start_that_is_too_long_makes_no_session),
+        cmocka_unit_test(an_idle_call_takes_at_most_16_kilobytes),
     };
     return cmocka_run_group_tests(tests, start_libraries, NULL);
 }

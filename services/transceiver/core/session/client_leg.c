@@ -29,6 +29,7 @@ struct client_leg {
     uint64_t moves;
     struct ice_agent *ice;
     struct dtls_transport *dtls;
+    bool needs_data;             /* a data channel: TLS stays */
     struct srtp_transport *srtp; /* NULL until DTLS is done */
     uint64_t announce_us;
     enum client_leg_event event[4]; /* checked, connected, and one end */
@@ -104,6 +105,7 @@ struct client_leg *client_leg_create(const struct client_leg_config *config, uin
     leg->ssrc = config->ssrc;
     leg->outbox = config->outbox;
     leg->announce_us = TIME_NEVER;
+    leg->needs_data = config->offer->has_data;
     first_generation(config, &leg->generation);
     const struct ice_credentials ice = credentials_of(&leg->generation);
     leg->ice = ice_agent_create(&ice, now_us);
@@ -366,6 +368,10 @@ static enum client_leg_result input_srtp(struct client_leg *leg, struct bytes_sp
         return CLIENT_LEG_SRTP_REFUSED;
     }
     ice_agent_note_authenticated(leg->ice, from, is_newest, now_us);
+    if (!leg->needs_data) {
+        /* Who sends SRTP has our Finished: no flight of the handshake is asked for again. */
+        dtls_transport_release(leg->dtls);
+    }
     return is_rtcp ? CLIENT_LEG_RTCP : CLIENT_LEG_RTP;
 }
 

@@ -16,6 +16,8 @@
 #define ALERT_BYTES           2
 #define EXPLICIT_NONCE_BYTES  8
 #define ADDITIONAL_DATA_BYTES 13
+/* More than a datagram can hold. */
+#define RECORD_TEXT_MAX 1500
 
 /* RFC 5246 s.6.3, for a cipher without MAC keys. */
 struct key_block {
@@ -67,6 +69,18 @@ bool dtls_alert_derive(const struct dtls_alert_secrets *secrets, bool writer_is_
     return is_derived;
 }
 
+/* RFC 5246 s.6.2.3.3, with the epoch in the sequence number (RFC 6347 s.4.1.2.1). */
+static void write_additional_data(uint8_t out[ADDITIONAL_DATA_BYTES], uint64_t epoch_and_sequence,
+                                  uint8_t content_type, uint16_t text_bytes)
+{
+    struct byte_writer w;
+    byte_writer_init(&w, out, ADDITIONAL_DATA_BYTES);
+    byte_writer_u64(&w, epoch_and_sequence);
+    byte_writer_u8(&w, content_type);
+    byte_writer_u16(&w, VERSION_DTLS_1_2);
+    byte_writer_u16(&w, text_bytes);
+}
+
 bool dtls_alert_seal(const struct dtls_alert_key *key, uint16_t epoch, uint64_t sequence_number,
                      uint8_t out[DTLS_ALERT_RECORD_BYTES])
 {
@@ -82,12 +96,7 @@ bool dtls_alert_seal(const struct dtls_alert_key *key, uint16_t epoch, uint64_t 
     byte_writer_bytes(&w, bytes_view_of(key->salt, sizeof(key->salt)));
     byte_writer_u64(&w, epoch_and_sequence);
 
-    byte_writer_init(&w, additional, sizeof(additional));
-    byte_writer_u64(&w, epoch_and_sequence);
-    byte_writer_u8(&w, DTLS_CONTENT_ALERT);
-    byte_writer_u16(&w, VERSION_DTLS_1_2);
-    byte_writer_u16(&w, ALERT_BYTES);
-
+    write_additional_data(additional, epoch_and_sequence, DTLS_CONTENT_ALERT, ALERT_BYTES);
     byte_writer_init(&w, out, DTLS_ALERT_RECORD_BYTES);
     byte_writer_u8(&w, DTLS_CONTENT_ALERT);
     byte_writer_u16(&w, VERSION_DTLS_1_2);
@@ -103,4 +112,35 @@ bool dtls_alert_seal(const struct dtls_alert_key *key, uint16_t epoch, uint64_t 
                  bytes_view_of(alert, sizeof(alert)), out + w.len);
     aes_gcm_destroy(gcm);
     return true;
+}
+
+bool dtls_alert_open(const struct dtls_alert_key *key, const struct dtls_record *record,
+                     struct dtls_alert *out)
+{
+    const size_t overhead = EXPLICIT_NONCE_BYTES + AES_GCM_TAG_BYTES;
+    uint8_t text[RECORD_TEXT_MAX];
+    uint8_t nonce[AES_GCM_NONCE_BYTES];
+    uint8_t additional[ADDITIONAL_DATA_BYTES];
+    if (record->version != VERSION_DTLS_1_2 || record->fragment.len < overhead ||
+        record->fragment.len - overhead > sizeof(text)) {
+        return false;
+    }
+    const size_t text_bytes = record->fragment.len - overhead;
+    memcpy(nonce, key->salt, sizeof(key->salt));
+    memcpy(nonce + sizeof(key->salt), record->fragment.data, EXPLICIT_NONCE_BYTES);
+    write_additional_data(additional, (uint64_t)record->epoch << 48 | record->sequence_number,
+                          record->content_type, (uint16_t)text_bytes);
+    struct aes_gcm *gcm = aes_gcm_create(key->key, AES_GCM_KEY_128);
+    const bool is_authentic =
+        gcm != NULL && aes_gcm_open(gcm, nonce, bytes_view_of(additional, sizeof(additional)),
+                                    bytes_view_of(record->fragment.data + EXPLICIT_NONCE_BYTES,
+                                                  text_bytes + AES_GCM_TAG_BYTES),
+                                    text);
+    aes_gcm_destroy(gcm);
+    const bool is_alert =
+        is_authentic && record->content_type == DTLS_CONTENT_ALERT && text_bytes == ALERT_BYTES;
+    *out = (struct dtls_alert){.is_alert = is_alert,
+                               .level = is_alert ? text[0] : 0,
+                               .description = is_alert ? text[1] : 0};
+    return is_authentic;
 }

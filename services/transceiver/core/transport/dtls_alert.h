@@ -1,9 +1,9 @@
 /*
- * dtls_alert.h - the fatal alert that ends a call, as a hand-made record
+ * dtls_alert.h - the fatal alert that ends a call, as a hand-made record; and the peer's, opened
  *
  * OpenSSL has no call for an alert of our choice, and browsers treat close_notify and a fatal alert
- * differently. So the key that this side writes with is derived once more from the master secret
- * (RFC 5246 s.6.3), and one record is sealed with it (RFC 5288).
+ * differently. So the key that a side writes with is derived once more from the master secret
+ * (RFC 5246 s.6.3), and one record is sealed, or opened, with it (RFC 5288).
  * Takes:   a session with AES-128-GCM, the only cipher that is negotiated, and SHA-256 as its PRF.
  * Rule:    no sequence number is used that OpenSSL has used or will use: after the first alert
  *          nothing is written on that SSL any more.
@@ -40,5 +40,17 @@ MUST_USE bool dtls_alert_derive(const struct dtls_alert_secrets *secrets, bool w
 /* level 2 (fatal), description 80 (internal_error). */
 MUST_USE bool dtls_alert_seal(const struct dtls_alert_key *key, uint16_t epoch,
                               uint64_t sequence_number, uint8_t out[DTLS_ALERT_RECORD_BYTES]);
+
+/* What an authentic record says, as far as it is an alert. */
+struct dtls_alert {
+    bool is_alert;
+    uint8_t level;
+    uint8_t description;
+};
+
+struct dtls_record;
+/* A record that the other side sealed with this key; false: it did not, or memory ran out. */
+MUST_USE bool dtls_alert_open(const struct dtls_alert_key *key, const struct dtls_record *record,
+                              struct dtls_alert *out);
 
 #endif

@@ -40,7 +40,7 @@ bool dtls_keys_export_srtp(SSL *ssl, struct srtp_keys *out)
     return true;
 }
 
-bool dtls_keys_derive_alert(SSL *ssl, struct dtls_alert_key *out)
+bool dtls_keys_derive_alert(SSL *ssl, struct dtls_alert_key *ours, struct dtls_alert_key *theirs)
 {
     struct dtls_alert_secrets s;
     const bool has_secrets = SSL_SESSION_get_master_key(SSL_get0_session(ssl), s.master,
@@ -49,7 +49,9 @@ bool dtls_keys_derive_alert(SSL *ssl, struct dtls_alert_key *out)
                                  sizeof(s.client_random) &&
                              SSL_get_server_random(ssl, s.server_random, sizeof(s.server_random)) ==
                                  sizeof(s.server_random);
-    const bool is_derived = has_secrets && dtls_alert_derive(&s, SSL_is_server(ssl) == 1, out);
+    const bool are_server = SSL_is_server(ssl) == 1;
+    const bool is_derived = has_secrets && dtls_alert_derive(&s, are_server, ours) &&
+                            dtls_alert_derive(&s, !are_server, theirs);
     OPENSSL_cleanse(&s, sizeof(s));
     return is_derived;
 }

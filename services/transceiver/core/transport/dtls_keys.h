@@ -1,5 +1,5 @@
 /*
- * dtls_keys.h - what a finished DTLS handshake is good for: SRTP keys, and the key of our alert
+ * dtls_keys.h - what a finished DTLS handshake is good for: SRTP keys, and the keys of alerts
  *
  * Rule:    only after the peer's certificate was found to be the right one.
  * Secret:  whoever takes a key cleanses it.
@@ -15,6 +15,8 @@
 
 /* profile is SRTP_PROFILE_NONE when the peer did not negotiate one. False: OpenSSL refused. */
 MUST_USE bool dtls_keys_export_srtp(SSL *ssl, struct srtp_keys *out);
-MUST_USE bool dtls_keys_derive_alert(SSL *ssl, struct dtls_alert_key *out);
+/* What we write with, and what the peer does. */
+MUST_USE bool dtls_keys_derive_alert(SSL *ssl, struct dtls_alert_key *ours,
+                                     struct dtls_alert_key *theirs);
 
 #endif
