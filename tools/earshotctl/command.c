@@ -2,6 +2,7 @@
 #include "tools/earshotctl/command.h"
 
 #include "tools/earshotctl/keys_command.h"
+#include "tools/earshotctl/session_command.h"
 
 #include <stdio.h>
 
@@ -21,6 +22,14 @@ static const struct command commands[] = {
      "DIR",
      "the ids of the keys in DIR, and which one signs; never a secret",
      keys_command_list},
+    {{"session", "list"},
+     "URL",
+     "the calls of the transceiver whose control URL is URL, tcp://ADDRESS:PORT",
+     session_command_list},
+    {{"session", "show"},
+     "URL CALL_ID",
+     "one call of it: its state, when it came to what, its counters",
+     session_command_show},
 };
 
 static void print_usage(FILE *to, const struct command *command)
