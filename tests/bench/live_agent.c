@@ -184,10 +184,10 @@ static void act(struct live_agent *a, struct call *c, uint64_t now_us)
     } else if (c->blocks_said == 0) {
         tell_flushed(a, c);
         stream(a, c, now_us);
-        c->next_us = now_us + some_ms(a, 150, 250);
+        c->next_us = now_us + some_ms(a, 100, 180);
     } else {
         take_back(a, c);
-        c->next_us = now_us + 150 * US_PER_MS;
+        c->next_us = now_us + 100 * US_PER_MS;
     }
 }
 

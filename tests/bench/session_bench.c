@@ -21,7 +21,7 @@
 #define ROUNDS_MAX     99
 #define TRIES          3 /* for each round that is wanted */
 #define STREAM_US      (2 * US_PER_S)
-#define TALK_US        (2 * US_PER_S)
+#define TALK_US        (2400 * US_PER_MS) /* in 7 rounds 1,000 flushes */
 #define SLEEP_US       2000
 #define SLEEPER_US_MAX 500 /* p99 beyond this is the machine's doing */
 #define FRAMES_PER_S   50
