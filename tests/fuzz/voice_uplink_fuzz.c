@@ -14,6 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define BEGIN_US (100 * US_PER_S)
 
+#define SENT_BYTES 90 /* of each packet that can be asked for again */
+
 struct world {
     uint64_t now_us;
     uint8_t rate_khz;
@@ -21,6 +23,7 @@ struct world {
     struct outbox *outbox;
     struct voice_uplink *uplink;
     struct rtp_sender *sender;
+    struct rtp_history *history;
     struct voice_rtcp rtcp;
 };
 
@@ -62,10 +65,17 @@ static void step(struct world *w, struct byte_reader *script)
     const size_t left = byte_reader_left(script);
     const struct bytes_view bytes = byte_reader_bytes(script, len < left ? len : left);
     if (kind % 3 == 0 && rtp_packet_parse(bytes, &packet) == RTP_PACKET_OK) {
-        voice_rtcp_note_received(&w->rtcp, w->now_us);
         (void)voice_uplink_input(w->uplink, &packet, w->now_us);
+        voice_rtcp_note_received(&w->rtcp, w->now_us);
     } else if (kind % 3 == 1) {
+        struct bytes_view again;
+        size_t sent_again = 0;
         voice_rtcp_input(&w->rtcp, bytes, w->now_us);
+        while (rtp_history_poll(w->history, &again)) {
+            assert(again.len == SENT_BYTES);
+            sent_again++;
+        }
+        assert(sent_again <= RTP_HISTORY_PACKETS);
     } else if (kind % 3 == 2) {
         w->now_us += len * US_PER_MS;
     }
@@ -94,13 +104,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         w.uplink, (struct backend_format){BACKEND_CODEC_PCM16, w.rate_khz}, 0, BEGIN_US);
     assert(good);
     (void)good;
-    voice_rtcp_init(&w.rtcp, &(struct voice_rtcp_config){
-                                 .receiver = voice_uplink_receiver(w.uplink), .sender = w.sender});
+    w.history = rtp_history_create();
+    for (uint8_t i = 0; i < RTP_HISTORY_PACKETS; i++) {
+        const uint8_t sent[SENT_BYTES] = {0x80, 111, 0, i};
+        rtp_history_keep(w.history, bytes_view_of(sent, sizeof(sent)));
+    }
+    voice_rtcp_init(&w.rtcp,
+                    &(struct voice_rtcp_config){.receiver = voice_uplink_receiver(w.uplink),
+                                                .sender = w.sender,
+                                                .history = w.history});
     while (byte_reader_left(&script) > 0) {
         step(&w, &script);
     }
     voice_uplink_destroy(w.uplink);
     rtp_sender_destroy(w.sender);
+    rtp_history_destroy(w.history);
     outbox_destroy(w.outbox);
     return 0;
 }
