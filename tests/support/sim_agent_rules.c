@@ -13,6 +13,7 @@ struct utterance {
     bool is_accepted;
     bool is_complete; /* LAST, or a higher id */
     bool is_flushed;
+    bool is_paused;
     bool is_started;
     bool is_done; /* on this connection */
     bool was_done;
@@ -143,6 +144,9 @@ void sim_agent_rules_said(struct sim_agent_rules *r, const struct backend_frame 
         said_flush(r, frame);
     } else if (frame->type == BACKEND_SESSION_END) {
         r->utterance[r->newest].is_complete = true; /* nothing more comes */
+    } else if ((frame->type == BACKEND_PAUSE || frame->type == BACKEND_RESUME) &&
+               frame->utterance < SIM_AGENT_UTTERANCES_MAX) {
+        r->utterance[frame->utterance].is_paused = frame->type == BACKEND_PAUSE;
     }
 }
 
@@ -225,7 +229,7 @@ static bool is_true_reason(const struct sim_agent_rules *r, const struct utteran
         return u->is_flushed;
     }
     if (says(frame, "\"starved\"")) {
-        return !u->is_complete && now_us - u->latest_us >= 2 * US_PER_S;
+        return !u->is_complete && !u->is_paused && now_us - u->latest_us >= 2 * US_PER_S;
     }
     return says(frame, "\"session_end\"") || says(frame, "\"backend_lost\"") || r->is_over;
 }
@@ -264,6 +268,10 @@ static void heard_playback(struct sim_agent_rules *r, const struct backend_frame
         return;
     }
     struct utterance *u = &r->utterance[frame->utterance];
+    if (u->is_paused && says(frame, "\"started\"")) {
+        sim_journal_fault(r->journal, now_us, "what is paused does not start: %" PRIu32,
+                          frame->utterance);
+    }
     if (u->is_done && !says(frame, "\"done\"")) {
         sim_journal_fault(r->journal, now_us, "nothing follows done: %" PRIu32, frame->utterance);
     }

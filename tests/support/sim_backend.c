@@ -43,6 +43,8 @@ struct sim_backend {
     uint32_t next_connection_sequence;
     uint32_t next_session_sequence;
     uint32_t newest;
+    bool is_paused[SIM_AGENT_UTTERANCES_MAX];
+    struct backend_format format; /* of this call */
     struct speech speech[SPEECHES_MAX];
     size_t speech_count;
 };
@@ -147,7 +149,7 @@ static uint64_t piece_us(struct sim_backend *b, const struct speech *s)
     if (s->pace_us == 0) {
         us = PIECE_MIN_US + random_generator_next(&b->random) % (245 * US_PER_MS);
     }
-    us = b->config.format.codec == BACKEND_CODEC_OPUS ? SIM_SPEECH_OPUS_US : us;
+    us = b->format.codec == BACKEND_CODEC_OPUS ? SIM_SPEECH_OPUS_US : us;
     us = time_earlier(us, s->duration_us - s->position_us);
     us = time_earlier(us, sim_agent_rules_credit_us(b->rules));
     return us - us % PIECE_STEP_US;
@@ -157,7 +159,7 @@ static void write_piece(struct sim_backend *b, const struct speech *s, uint64_t 
                         uint64_t now_us)
 {
     static uint8_t bytes[SIM_SPEECH_BYTES_MAX];
-    const struct backend_format format = b->config.format;
+    const struct backend_format format = b->format;
     const struct backend_frame frame = {
         .type = BACKEND_AUDIO_OUT,
         .flags = is_last ? BACKEND_FLAG_LAST : 0,
@@ -244,14 +246,27 @@ void sim_backend_flush(struct sim_backend *b, uint32_t utterance, uint64_t now_u
     b->speech_count = kept;
 }
 
-void sim_backend_pause(struct sim_backend *b, uint32_t utterance, bool is_paused, uint64_t now_us)
+void sim_backend_pause(struct sim_backend *b, uint32_t utterance, uint64_t now_us)
 {
-    if (may_speak(b) && utterance != 0) {
+    if (may_speak(b) && utterance > 0 && utterance < SIM_AGENT_UTTERANCES_MAX) {
+        b->is_paused[utterance] = true;
         write_frame(b,
-                    (struct backend_frame){.type = is_paused ? BACKEND_PAUSE : BACKEND_RESUME,
-                                           .session = b->session,
-                                           .utterance = utterance},
+                    (struct backend_frame){
+                        .type = BACKEND_PAUSE, .session = b->session, .utterance = utterance},
                     0, now_us);
+    }
+}
+
+void sim_backend_go_on(struct sim_backend *b, uint64_t now_us)
+{
+    for (uint32_t i = 1; i < SIM_AGENT_UTTERANCES_MAX && may_speak(b); i++) {
+        if (b->is_paused[i]) {
+            b->is_paused[i] = false;
+            write_frame(b,
+                        (struct backend_frame){
+                            .type = BACKEND_RESUME, .session = b->session, .utterance = i},
+                        0, now_us);
+        }
     }
 }
 
@@ -317,13 +332,24 @@ struct bytes_span sim_backend_reserve(struct sim_backend *b, uint64_t now_us)
 static void accept(struct sim_backend *b, uint64_t now_us)
 {
     char text[256];
-    const char *format = backend_format_name(b->config.format);
+    const char *format = backend_format_name(b->format);
     (void)snprintf(text, sizeof(text),
                    "{\"in\":\"%s\",\"out\":\"%s\",\"prebuffer_ms\":%u,\"progress_ms\":%u}", format,
                    format, b->config.prebuffer_ms, b->config.progress_ms);
     b->accept_at_us = TIME_NEVER;
     b->is_accepted = true;
     write_text(b, BACKEND_SESSION_ACCEPT, b->session, text, now_us);
+}
+
+/* The format it likes, if that is offered. */
+static void choose_format(struct sim_backend *b, const struct backend_frame *frame)
+{
+    static const struct backend_format always = {BACKEND_CODEC_PCM16, 16};
+    char text[4096];
+    (void)snprintf(text, sizeof(text), "%.*s", (int)frame->payload.len,
+                   (const char *)frame->payload.data);
+    const bool is_offered = strstr(text, backend_format_name(b->config.format)) != NULL;
+    b->format = is_offered ? b->config.format : always;
 }
 
 /* The speech of before goes on where the transceiver has not heard it. */
@@ -353,6 +379,8 @@ static void take_session_frame(struct sim_backend *b, const struct backend_frame
             resume(b, frame);
         } else {
             b->speech_count = 0;
+            memset(b->is_paused, 0, sizeof(b->is_paused));
+            choose_format(b, frame);
         }
         sim_agent_rules_connect(b->rules, frame->type == BACKEND_SESSION_RESUME);
         break;

@@ -14,7 +14,7 @@
 
 struct sim_backend_config {
     uint64_t seed;
-    struct backend_format format; /* of both directions */
+    struct backend_format format; /* of both directions, if it is offered */
     unsigned prebuffer_ms;
     unsigned progress_ms;
     uint64_t accept_us;   /* how long it thinks before ACCEPT */
@@ -45,7 +45,9 @@ uint32_t sim_backend_speak(struct sim_backend *b, uint64_t duration_us, uint64_t
                            bool is_complete, uint64_t now_us);
 /* 0: all of them. */
 void sim_backend_flush(struct sim_backend *b, uint32_t utterance, uint64_t now_us);
-void sim_backend_pause(struct sim_backend *b, uint32_t utterance, bool is_paused, uint64_t now_us);
+void sim_backend_pause(struct sim_backend *b, uint32_t utterance, uint64_t now_us);
+/* Resumes whatever it has paused. */
+void sim_backend_go_on(struct sim_backend *b, uint64_t now_us);
 /* Reads nothing until then. */
 void sim_backend_stall(struct sim_backend *b, uint64_t until_us);
 /* More than its credit, an odd byte, a codec it did not choose, types that do not exist. */

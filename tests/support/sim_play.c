@@ -69,10 +69,13 @@ static bool do_agent(struct world *w, const struct sim_plan *plan)
         sim_backend_flush(agent, newest > 2 ? newest - 2 : 1, now(w));
         return true;
     case SIM_DEED_PAUSE:
-        sim_backend_pause(agent, newest, true, now(w));
+        sim_backend_pause(agent, newest, now(w));
+        return true;
+    case SIM_DEED_PAUSE_NEXT:
+        sim_backend_pause(agent, newest + 1, now(w));
         return true;
     case SIM_DEED_GO_ON:
-        sim_backend_pause(agent, newest, false, now(w));
+        sim_backend_go_on(agent, now(w));
         return true;
     case SIM_DEED_NONSENSE:
         sim_backend_talk_nonsense(agent, now(w));
@@ -168,8 +171,8 @@ static void open_world(struct world *w, uint64_t seed, bool is_loud, const size_
     sim_scenario_tell(s, w->journal, w->start_us);
     s->agent.journal = w->journal;
     w->agent = sim_backend_create(&s->agent);
-    w->wire = sim_wire_rules_create(w->journal, s->agent.format, s->is_real);
-    w->uplink = sim_uplink_rules_create(w->journal);
+    w->wire = sim_wire_rules_create(w->journal, s->is_real);
+    w->uplink = sim_uplink_rules_create(w->journal, !s->is_real);
     s->fleet.wire = w->wire;
     s->fleet.uplink = w->uplink;
     s->fleet.cluster.agent = w->agent;

@@ -15,6 +15,7 @@ static const char *const deed_name[SIM_DEED_COUNT] = {
     [SIM_DEED_FLUSH_ALL] = "agent flushes all",
     [SIM_DEED_FLUSH_OLD] = "agent flushes an old one",
     [SIM_DEED_PAUSE] = "agent pauses the newest",
+    [SIM_DEED_PAUSE_NEXT] = "agent pauses what it has not said yet",
     [SIM_DEED_GO_ON] = "agent goes on",
     [SIM_DEED_NONSENSE] = "agent talks nonsense",
     [SIM_DEED_STALL_AGENT] = "agent does not read",
@@ -66,8 +67,10 @@ static void draw_network(struct sim_scenario *s)
 
 static void draw_ends(struct sim_scenario *s)
 {
-    static const struct backend_format format[] = {{BACKEND_CODEC_PCM16, 16},
-                                                   {BACKEND_CODEC_PCM16, 24}};
+    static const struct backend_format format[] = {
+        {BACKEND_CODEC_PCM16, 16}, {BACKEND_CODEC_PCM16, 24}, {BACKEND_CODEC_PCM16, 48},
+        {BACKEND_CODEC_PCM16, 8},  {BACKEND_CODEC_OPUS, 48},  {BACKEND_CODEC_OPUS, 48}};
+    const size_t pcm_formats = 4; /* who speaks no real Opus is not listened to */
     struct sim_client_config *client = &s->fleet.client;
     s->is_real = draws_one_in(s, REAL_IN);
     client->is_cheap = !s->is_real;
@@ -77,7 +80,7 @@ static void draw_ends(struct sim_scenario *s)
     client->wraps_soon = draws_one_in(s, 3);
     s->fleet.cluster.bitrate_bps = 32000;
     s->fleet.cluster.complexity = s->is_real ? 5 : 0;
-    s->agent.format = format[draw(s, 0, COUNT_OF(format) - 1)];
+    s->agent.format = format[draw(s, 0, (s->is_real ? pcm_formats : COUNT_OF(format)) - 1)];
     s->agent.prebuffer_ms = (unsigned)draw(s, 0, 3) * 20;
     s->agent.progress_ms = draws_one_in(s, 2) ? 200 : 0;
     s->agent.accept_us = draw(s, 0, 5) * 300 * MS;
@@ -125,6 +128,11 @@ static void plan_agent(struct sim_scenario *s)
         plan_some(s, SIM_DEED_FLUSH_ALL, draw(s, 1, 4), 0, 0);
         plan_some(s, SIM_DEED_FLUSH_OLD, draw(s, 0, 4), 0, 0);
     }
+    if (draws_one_in(s, 3)) {
+        plan_some(s, SIM_DEED_PAUSE, draw(s, 1, 4), 0, 0);
+        plan_some(s, SIM_DEED_PAUSE_NEXT, draw(s, 0, 2), 0, 0);
+        plan_some(s, SIM_DEED_GO_ON, draw(s, 1, 6), 0, 0);
+    }
     if (draws_one_in(s, 4)) {
         plan_some(s, SIM_DEED_NONSENSE, draw(s, 1, 4), 0, 0);
     }
@@ -168,6 +176,7 @@ static void plan_cluster(struct sim_scenario *s)
     if (draws_one_in(s, 6)) {
         plan_some(s, SIM_DEED_LOSE_BACKEND, 1, 0, 0);
     }
+    plan(s, SIM_SCENARIO_CALL_US - 1, SIM_DEED_GO_ON, 0); /* else it never ends when drained */
     plan(s, SIM_SCENARIO_CALL_US, end[draw(s, 0, COUNT_OF(end) - 1)], 0);
 }
 
@@ -208,7 +217,8 @@ void sim_scenario_tell(const struct sim_scenario *s, struct sim_journal *j, uint
                      client->wraps_soon ? ", wraps soon" : "",
                      client->is_dtls_client ? ", DTLS client" : "");
     sim_journal_note(
-        j, now_us, "agent: %s, prebuffer %u ms, progress %u ms, accepts after %" PRIu64 " ms%s",
+        j, now_us,
+        "agent: likes %s, prebuffer %u ms, progress %u ms, accepts after %" PRIu64 " ms%s",
         backend_format_name(s->agent.format), s->agent.prebuffer_ms, s->agent.progress_ms,
         s->agent.accept_us / MS, s->agent.ignores_flushes ? ", talks on after a flush" : "");
 }

@@ -55,6 +55,7 @@ size_t sim_speaker_next(struct sim_speaker *s, uint8_t *out)
         return 0;
     }
     if (!is_dtx) {
+        s->said_count++;
         len = sim_voice_say(s->voice, s->is_silent, payload);
     }
     const struct sim_red_block copy = copy_of_previous(s);
@@ -65,6 +66,7 @@ size_t sim_speaker_next(struct sim_speaker *s, uint8_t *out)
     s->said = (struct sim_said){.ssrc = s->ssrc,
                                 .sequence_number = header.sequence_number,
                                 .timestamp = s->timestamp,
+                                .number = s->said_count - 1,
                                 .is_dtx = is_dtx,
                                 .has_copy = copy.payload.len > 0,
                                 .copy_timestamp = s->previous_timestamp};

@@ -20,6 +20,7 @@ struct sim_said {
     uint32_t ssrc;
     uint16_t sequence_number;
     uint32_t timestamp;
+    uint64_t number; /* of the fixed packet in it; not of DTX */
     bool is_dtx;
     bool has_copy; /* RED: of the packet with copy_timestamp */
     uint32_t copy_timestamp;
@@ -37,6 +38,7 @@ struct sim_speaker {
     uint16_t next_sequence;
     uint32_t timestamp; /* of the slot */
     unsigned silent_slots;
+    uint64_t said_count;
     uint32_t previous_timestamp;
     size_t previous_len;
     uint8_t previous[VOICE_PACKET_BYTES_MAX];

@@ -18,6 +18,7 @@
 struct slot {
     bool is_said;
     bool is_dtx;
+    uint64_t number;
     bool is_given;    /* as it was */
     bool is_late;     /* it may have been given up before */
     bool is_repaired; /* concealed, or from a copy or FEC */
@@ -46,6 +47,7 @@ struct sim_uplink_rules {
     struct sim_journal *journal;
     struct track *track[TRACKS_MAX];
     size_t track_count;
+    bool is_fixed; /* the client says fixed packets */
     bool is_attached;
     uint64_t attached_us;
     uint64_t away_us; /* when the last listener went; 0 = never */
@@ -57,11 +59,12 @@ struct sim_uplink_rules {
     uint64_t owed_us;
 };
 
-struct sim_uplink_rules *sim_uplink_rules_create(struct sim_journal *journal)
+struct sim_uplink_rules *sim_uplink_rules_create(struct sim_journal *journal, bool is_fixed)
 {
     struct sim_uplink_rules *r = calloc(1, sizeof(*r));
     assert(r != NULL);
     r->journal = journal;
+    r->is_fixed = is_fixed;
     return r;
 }
 
@@ -133,6 +136,7 @@ void sim_uplink_rules_said(struct sim_uplink_rules *r, const struct sim_said *sa
     r->said++;
     t->slot[number] = (struct slot){.is_said = true,
                                     .is_dtx = said->is_dtx,
+                                    .number = said->number,
                                     .has_copy = said->has_copy,
                                     .copy_slot = slot_number(t, said->copy_timestamp),
                                     .previous_slot = t->latest_slot};
@@ -194,6 +198,17 @@ static struct slot *find_slot(const struct sim_uplink_rules *r, uint32_t timesta
     return NULL;
 }
 
+/* What passes through uncoded is what was said. */
+static void check_uncoded(struct sim_uplink_rules *r, const struct slot *s,
+                          const struct backend_frame *frame, uint64_t now_us)
+{
+    if (r->is_fixed && frame->codec == BACKEND_CODEC_OPUS && !s->is_dtx &&
+        !bytes_equal(frame->payload, sim_voice_fixed(s->number))) {
+        sim_journal_fault(r->journal, now_us, "what is given is what was said: timestamp %u",
+                          frame->utterance);
+    }
+}
+
 static void given_as_it_was(struct sim_uplink_rules *r, struct slot *s,
                             const struct backend_frame *frame, uint64_t now_us)
 {
@@ -210,6 +225,7 @@ static void given_as_it_was(struct sim_uplink_rules *r, struct slot *s,
         sim_journal_fault(r->journal, now_us, "no packet waits %" PRIu64 " us: timestamp %u",
                           now_us - s->arrived_us, frame->utterance);
     }
+    check_uncoded(r, s, frame, now_us);
     s->is_given = true;
 }
 
@@ -229,6 +245,9 @@ static void given_repaired(struct sim_uplink_rules *r, struct slot *s,
     if (is_copy != (s->copy_arrived_us > 0)) {
         sim_journal_fault(r->journal, now_us, "a copy that has arrived is used: timestamp %u",
                           frame->utterance);
+    }
+    if (is_copy) {
+        check_uncoded(r, s, frame, now_us);
     }
     s->is_repaired = true;
 }

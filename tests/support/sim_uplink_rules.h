@@ -20,7 +20,8 @@
 
 struct sim_uplink_rules;
 
-struct sim_uplink_rules *sim_uplink_rules_create(struct sim_journal *journal);
+/* is_fixed: the client says the fixed packets of sim_voice.h. */
+struct sim_uplink_rules *sim_uplink_rules_create(struct sim_journal *journal, bool is_fixed);
 void sim_uplink_rules_destroy(struct sim_uplink_rules *r);
 
 void sim_uplink_rules_said(struct sim_uplink_rules *r, const struct sim_said *said,

@@ -33,7 +33,7 @@ struct primary {
 
 struct sim_wire_rules {
     struct sim_journal *journal;
-    struct backend_format format;
+    bool is_uncoded;     /* the agent speaks Opus, and it leaves as it is */
     struct sim_ear *ear; /* NULL: not listened to */
     bool has_packet;
     uint32_t ssrc;
@@ -62,8 +62,7 @@ struct sim_wire_rules {
     uint64_t speech_packets[SIM_AGENT_UTTERANCES_MAX];
 };
 
-struct sim_wire_rules *sim_wire_rules_create(struct sim_journal *journal,
-                                             struct backend_format format, bool is_heard)
+struct sim_wire_rules *sim_wire_rules_create(struct sim_journal *journal, bool is_heard)
 {
     struct sim_wire_rules *r = calloc(1, sizeof(*r));
     assert(r != NULL);
@@ -71,7 +70,6 @@ struct sim_wire_rules *sim_wire_rules_create(struct sim_journal *journal,
     assert(is_made);
     (void)is_made;
     r->journal = journal;
-    r->format = format;
     r->ear = is_heard ? sim_ear_create() : NULL;
     return r;
 }
@@ -279,8 +277,8 @@ static void take_flushed(struct sim_wire_rules *r, const struct backend_frame *f
 {
     const uint64_t playing = sim_agent_rules_number(frame, "utterance");
     const uint64_t sent_us = sim_agent_rules_number(frame, "sent_us");
-    if (r->format.codec == BACKEND_CODEC_OPUS && playing > 0 &&
-        playing < SIM_AGENT_UTTERANCES_MAX && sent_us != r->speech_packets[playing] * SLOT_US) {
+    if (r->is_uncoded && playing > 0 && playing < SIM_AGENT_UTTERANCES_MAX &&
+        sent_us != r->speech_packets[playing] * SLOT_US) {
         sim_journal_fault(r->journal, now_us,
                           "FLUSHED tells what was sent: %" PRIu64 " us, but %" PRIu64 " packets",
                           sent_us, r->speech_packets[playing]);
@@ -288,7 +286,7 @@ static void take_flushed(struct sim_wire_rules *r, const struct backend_frame *f
     if (frame->utterance > r->flushed_up_to) {
         r->flushed_up_to = frame->utterance;
         r->flushes++;
-        r->tail_left = r->format.codec == BACKEND_CODEC_OPUS ? 0 : TAIL_PACKETS;
+        r->tail_left = r->is_uncoded ? 0 : TAIL_PACKETS;
     }
 }
 
@@ -298,6 +296,10 @@ void sim_wire_rules_frame(struct sim_wire_rules *r, const struct backend_frame *
     if (is_from_backend && frame->type == BACKEND_AUDIO_OUT && frame->payload.len > 0 &&
         frame->utterance > r->newest && frame->utterance < SIM_AGENT_UTTERANCES_MAX) {
         r->newest = frame->utterance;
+    } else if (is_from_backend && frame->type == BACKEND_SESSION_ACCEPT) {
+        struct backend_accept accept;
+        r->is_uncoded = backend_accept_decode(frame->payload, &accept) &&
+                        accept.out.codec == BACKEND_CODEC_OPUS;
     } else if (!is_from_backend && frame->type == BACKEND_FLUSHED) {
         take_flushed(r, frame, now_us);
     }
