@@ -38,6 +38,8 @@ struct tally {
     uint64_t real;
     uint64_t connected;
     uint64_t packets;
+    uint64_t copies;
+    uint64_t repeats;
 };
 
 static uint64_t clock_s(clockid_t clock)
@@ -84,6 +86,8 @@ static void play(uint64_t seed, bool is_loud, struct tally *t)
     t->real += result.was_real;
     t->connected += result.was_connected;
     t->packets += result.packets;
+    t->copies += result.copies;
+    t->repeats += result.repeats;
     if (result.is_broken) {
         (void)printf("seed %" PRIu64 " again: ./dev sim --seed %" PRIu64 "\n", seed, seed);
     }
@@ -108,9 +112,10 @@ int main(int argc, char **argv)
         play(wanted.from + i, wanted.is_loud, &t);
     }
     (void)printf("%" PRIu64 " seeds from %" PRIu64 " in %" PRIu64 " s: %" PRIu64 " broken; %" PRIu64
-                 " connected, %" PRIu64 " real Opus, %" PRIu64 " packets heard; allocations %s\n",
+                 " connected, %" PRIu64 " real Opus, %" PRIu64 " packets heard, %" PRIu64
+                 " RED copies, %" PRIu64 " repeats; allocations %s\n",
                  t.played, wanted.from, clock_s(CLOCK_MONOTONIC) - begin_s, t.broken, t.connected,
-                 t.real, t.packets,
+                 t.real, t.packets, t.copies, t.repeats,
                  ALLOCATIONS_ARE_COUNTED ? "counted" : "not counted (sanitizer)");
     const bool is_clock_ours = virtual_time_reads > 0; /* else OpenSSL read the real one */
     return t.broken == 0 && is_clock_ours ? 0 : 1;

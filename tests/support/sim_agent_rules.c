@@ -11,7 +11,7 @@
 
 struct utterance {
     bool is_accepted;
-    bool is_complete; /* LAST, or a higher id */
+    uint64_t complete_us; /* LAST, or a higher id; TIME_NEVER: neither */
     bool is_flushed;
     bool is_paused;
     bool is_started;
@@ -35,7 +35,9 @@ struct sim_agent_rules {
     uint64_t limit_us;
     uint64_t supplied_us; /* in all */
     bool has_session;
+    uint64_t start_us; /* when the session clock was 0 */
     bool is_over;
+    bool is_answered;
     uint32_t next_sequence;
     bool has_audio;
     uint64_t next_audio_us;
@@ -44,11 +46,19 @@ struct sim_agent_rules {
     uint64_t latest_error_us;
 };
 
+static void forget_utterances(struct sim_agent_rules *r)
+{
+    for (size_t i = 0; i < SIM_AGENT_UTTERANCES_MAX; i++) {
+        r->utterance[i] = (struct utterance){.complete_us = TIME_NEVER};
+    }
+}
+
 struct sim_agent_rules *sim_agent_rules_create(struct sim_journal *journal)
 {
     struct sim_agent_rules *r = calloc(1, sizeof(*r));
     assert(r != NULL);
     r->journal = journal;
+    forget_utterances(r);
     return r;
 }
 
@@ -95,6 +105,7 @@ void sim_agent_rules_connect(struct sim_agent_rules *r, bool is_resumed)
     if (!is_resumed) {
         struct sim_journal *journal = r->journal;
         *r = (struct sim_agent_rules){.journal = journal};
+        forget_utterances(r);
     }
     for (size_t i = 0; i < SIM_AGENT_UTTERANCES_MAX; i++) {
         r->utterance[i].is_done = false;
@@ -103,6 +114,11 @@ void sim_agent_rules_connect(struct sim_agent_rules *r, bool is_resumed)
 
 /* --- what the agent says ---------------------------------------------------------------------- */
 
+static void complete(struct utterance *u, uint64_t now_us)
+{
+    u->complete_us = time_earlier(u->complete_us, now_us);
+}
+
 static void said_audio(struct sim_agent_rules *r, const struct backend_frame *frame,
                        uint64_t media_us, uint64_t now_us)
 {
@@ -110,16 +126,18 @@ static void said_audio(struct sim_agent_rules *r, const struct backend_frame *fr
     assert(id > 0 && id < SIM_AGENT_UTTERANCES_MAX);
     r->supplied_us += media_us;
     struct utterance *u = &r->utterance[id];
-    if (id <= r->flushed_up_to || id < r->newest || u->is_complete) {
+    if (id <= r->flushed_up_to || id < r->newest || u->complete_us != TIME_NEVER) {
         return; /* dropped by its number */
     }
     if (id > r->newest && r->newest > 0) {
-        r->utterance[r->newest].is_complete = true;
+        complete(&r->utterance[r->newest], now_us);
     }
     r->newest = id;
     u->is_accepted = true;
     u->supplied_us += media_us;
-    u->is_complete = (frame->flags & BACKEND_FLAG_LAST) != 0;
+    if ((frame->flags & BACKEND_FLAG_LAST) != 0) {
+        complete(u, now_us);
+    }
     u->latest_us = now_us;
 }
 
@@ -143,7 +161,7 @@ void sim_agent_rules_said(struct sim_agent_rules *r, const struct backend_frame 
     } else if (frame->type == BACKEND_FLUSH) {
         said_flush(r, frame);
     } else if (frame->type == BACKEND_SESSION_END) {
-        r->utterance[r->newest].is_complete = true; /* nothing more comes */
+        complete(&r->utterance[r->newest], now_us); /* nothing more comes */
     } else if ((frame->type == BACKEND_PAUSE || frame->type == BACKEND_RESUME) &&
                frame->utterance < SIM_AGENT_UTTERANCES_MAX) {
         r->utterance[frame->utterance].is_paused = frame->type == BACKEND_PAUSE;
@@ -219,17 +237,20 @@ static void heard_flushed(struct sim_agent_rules *r, const struct backend_frame 
     }
 }
 
+/* An agent that did not read for a while hears of what is long past. */
 static bool is_true_reason(const struct sim_agent_rules *r, const struct utterance *u,
-                           const struct backend_frame *frame, uint64_t now_us)
+                           const struct backend_frame *frame)
 {
+    const uint64_t then_us = r->start_us + frame->time_us;
     if (says(frame, "\"played\"")) {
-        return u->is_complete && u->sent_us + ROUNDING_US >= u->supplied_us;
+        return u->complete_us <= then_us && u->sent_us + ROUNDING_US >= u->supplied_us;
     }
     if (says(frame, "\"flushed\"")) {
         return u->is_flushed;
     }
     if (says(frame, "\"starved\"")) {
-        return !u->is_complete && !u->is_paused && now_us - u->latest_us >= 2 * US_PER_S;
+        return u->complete_us >= then_us && !u->is_paused &&
+               (u->latest_us > then_us || then_us - u->latest_us >= 2 * US_PER_S);
     }
     return says(frame, "\"session_end\"") || says(frame, "\"backend_lost\"") || r->is_over;
 }
@@ -247,7 +268,7 @@ static void heard_done(struct sim_agent_rules *r, struct utterance *u,
                               frame->utterance, i);
         }
     }
-    if (!is_true_reason(r, u, frame, now_us)) {
+    if (!is_true_reason(r, u, frame)) {
         sim_journal_fault(r->journal, now_us, "done for a reason that is true: %" PRIu32 " %.*s",
                           frame->utterance, (int)frame->payload.len,
                           (const char *)frame->payload.data);
@@ -268,10 +289,6 @@ static void heard_playback(struct sim_agent_rules *r, const struct backend_frame
         return;
     }
     struct utterance *u = &r->utterance[frame->utterance];
-    if (u->is_paused && says(frame, "\"started\"")) {
-        sim_journal_fault(r->journal, now_us, "what is paused does not start: %" PRIu32,
-                          frame->utterance);
-    }
     if (u->is_done && !says(frame, "\"done\"")) {
         sim_journal_fault(r->journal, now_us, "nothing follows done: %" PRIu32, frame->utterance);
     }
@@ -309,10 +326,12 @@ static void heard_error(struct sim_agent_rules *r, const struct backend_frame *f
     r->latest_error_us = now_us;
 }
 
-static void heard_start(struct sim_agent_rules *r, const struct backend_frame *frame)
+static void heard_start(struct sim_agent_rules *r, const struct backend_frame *frame,
+                        uint64_t now_us)
 {
     r->has_session = true;
     r->next_sequence = 1;
+    r->start_us = frame->type == BACKEND_SESSION_START ? now_us : r->start_us;
     if (frame->type == BACKEND_SESSION_START) {
         r->window_us = r->limit_us = sim_agent_rules_number(frame, "credit_us");
         r->has_audio = false;
@@ -328,14 +347,15 @@ void sim_agent_rules_heard(struct sim_agent_rules *r, const struct backend_frame
                            uint64_t now_us)
 {
     if (frame->type == BACKEND_SESSION_START || frame->type == BACKEND_SESSION_RESUME) {
-        heard_start(r, frame);
+        heard_start(r, frame, now_us);
         return;
     }
     if (frame->sequence != r->next_sequence++) {
         sim_journal_fault(r->journal, now_us, "frames are numbered without a gap: %" PRIu32,
                           frame->sequence);
     }
-    if (r->is_over) {
+    /* Both ends at once: each answers. */
+    if (r->is_over && (frame->type != BACKEND_SESSION_ENDED || r->is_answered)) {
         sim_journal_fault(r->journal, now_us, "nothing follows the last word: type %02x",
                           frame->type);
     }
@@ -357,6 +377,7 @@ void sim_agent_rules_heard(struct sim_agent_rules *r, const struct backend_frame
         break;
     case BACKEND_SESSION_END:
     case BACKEND_SESSION_ENDED:
+        r->is_answered = frame->type == BACKEND_SESSION_ENDED;
         sim_agent_rules_finish(r, now_us);
         break;
     default:

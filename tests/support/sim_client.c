@@ -304,6 +304,11 @@ void sim_client_mute(struct sim_client *c, bool is_muted)
     c->speaker.is_muted = is_muted;
 }
 
+void sim_client_talk_garbage(struct sim_client *c, unsigned packets)
+{
+    c->speaker.garbage = packets;
+}
+
 void sim_client_change_ssrc(struct sim_client *c)
 {
     sim_speaker_change_ssrc(&c->speaker);
@@ -351,7 +356,7 @@ static void hear(struct sim_client *c, const struct rtp_packet *packet, uint64_t
         return;
     }
     c->heard.missing += c->has_sequence ? (uint64_t)step - 1 : 0;
-    if (c->has_sequence && step > 1 && c->answer.has_nack) {
+    if (c->has_sequence && step > 1 && c->answer.has_nack && c->slot_us != TIME_NEVER) {
         uint8_t nack[SIM_NACK_BYTES_MAX];
         send_rtcp(c, nack,
                   sim_nack_write(rtp_sender_ssrc(c->sender), packet->ssrc,

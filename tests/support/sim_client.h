@@ -73,6 +73,8 @@ void sim_client_rebind(struct sim_client *c, const struct net_addr *address);
 void sim_client_set_voice(struct sim_client *c, bool speaks);
 /* Muted without DTX: nothing at all is sent. Its timestamps run on. */
 void sim_client_mute(struct sim_client *c, bool is_muted);
+/* The next packets are no Opus. */
+void sim_client_talk_garbage(struct sim_client *c, unsigned packets);
 /* Another track: new SSRC, new numbers. Only when connected. */
 void sim_client_change_ssrc(struct sim_client *c);
 /* Closes DTLS as a browser does. */

@@ -322,6 +322,7 @@ static void create_transceiver(struct sim_cluster *c)
             c->config.duration_max_us == 0 ? 3600 * US_PER_S : c->config.duration_max_us,
         .setup_timeout_us = 30 * US_PER_S,
         .credit_us = 10 * US_PER_S,
+        .has_red = true,
         .bitrate_bps = c->config.bitrate_bps,
         .complexity = c->config.complexity,
     };

@@ -112,6 +112,9 @@ static bool do_client(struct world *w, const struct sim_plan *plan)
             sim_client_change_ssrc(client);
         }
         return true;
+    case SIM_DEED_GARBAGE:
+        sim_client_talk_garbage(client, 2);
+        return true;
     case SIM_DEED_REBIND:
         address.port++;
         sim_client_rebind(client, &address);
@@ -212,6 +215,8 @@ static void tell_result(struct world *w, uint64_t seed, struct sim_play_result *
     out->was_real = w->scenario.is_real;
     out->was_connected = sim_client_is_connected(client);
     out->packets = sim_client_heard(client)->packets;
+    out->copies = sim_wire_rules_copies(w->wire);
+    out->repeats = sim_wire_rules_repeats(w->wire);
     out->is_broken = is_broken(w);
     if (out->is_broken) {
         (void)snprintf(out->fault, sizeof(out->fault), "%s", sim_journal_first_fault(w->journal));
@@ -224,11 +229,13 @@ struct sim_play_result sim_play(uint64_t seed, bool is_loud, const size_t *alloc
 {
     struct world *w = calloc(1, sizeof(*w));
     struct sim_play_result result = {0};
+    bool has_ended = false;
     assert(w != NULL);
     open_world(w, seed, is_loud, allocations);
     for (size_t i = 0; i < w->scenario.plan_count && !is_broken(w); i++) {
         const struct sim_plan *plan = &w->scenario.plan[i];
-        const bool is_end = i + 1 == w->scenario.plan_count;
+        const bool is_end = plan->deed >= SIM_DEED_HANG_UP && !has_ended;
+        has_ended = has_ended || is_end;
         run_to(w, w->start_us + plan->at_us);
         if (is_end && !is_broken(w) && sim_fleet_session(w->fleet) != NULL) {
             sim_wire_rules_finish(w->wire, now(w));

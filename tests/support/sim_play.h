@@ -20,6 +20,8 @@ struct sim_play_result {
     bool was_real;                  /* real Opus */
     bool was_connected;
     uint64_t packets; /* to the client, as far as they came */
+    uint64_t copies;  /* RED to it */
+    uint64_t repeats; /* for its NACKs */
 };
 
 /* is_loud: tells what happens as it happens; a broken call tells its last lines anyhow.

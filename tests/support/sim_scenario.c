@@ -30,6 +30,7 @@ static const char *const deed_name[SIM_DEED_COUNT] = {
     [SIM_DEED_MUTE] = "client sends nothing",
     [SIM_DEED_UNMUTE] = "client sends again",
     [SIM_DEED_CHANGE_SSRC] = "client changes its track",
+    [SIM_DEED_GARBAGE] = "client says what is no Opus",
     [SIM_DEED_HANG_UP] = "signaling hangs up",
     [SIM_DEED_CLIENT_CLOSES] = "client closes",
     [SIM_DEED_AGENT_ENDS] = "agent ends the call",
@@ -76,6 +77,7 @@ static void draw_ends(struct sim_scenario *s)
     client->is_cheap = !s->is_real;
     client->is_dtls_client = draws_one_in(s, 3);
     client->has_red = draws_one_in(s, 2);
+    client->has_nack = draws_one_in(s, 3);
     client->uses_dtx = draws_one_in(s, 3);
     client->wraps_soon = draws_one_in(s, 3);
     s->fleet.cluster.bitrate_bps = 32000;
@@ -152,6 +154,9 @@ static void plan_client(struct sim_scenario *s)
     if (draws_one_in(s, 6)) {
         plan_some(s, SIM_DEED_CHANGE_SSRC, 1, 0, 0);
     }
+    if (draws_one_in(s, 5)) {
+        plan_some(s, SIM_DEED_GARBAGE, draw(s, 1, 3), 0, 0);
+    }
     if (draws_one_in(s, 3)) {
         plan_some(s, SIM_DEED_REBIND, draw(s, 1, 2), 0, 0);
     }
@@ -178,6 +183,9 @@ static void plan_cluster(struct sim_scenario *s)
     }
     plan(s, SIM_SCENARIO_CALL_US - 1, SIM_DEED_GO_ON, 0); /* else it never ends when drained */
     plan(s, SIM_SCENARIO_CALL_US, end[draw(s, 0, COUNT_OF(end) - 1)], 0);
+    if (draws_one_in(s, 3)) { /* both ends, or one that does not know of the other */
+        plan(s, SIM_SCENARIO_CALL_US + draw(s, 0, 300) * MS, end[draw(s, 0, COUNT_OF(end) - 1)], 0);
+    }
 }
 
 static int by_time(const void *a, const void *b)
@@ -212,9 +220,9 @@ void sim_scenario_tell(const struct sim_scenario *s, struct sim_journal *j, uint
                      link->delay_us / MS, link->jitter_us / MS,
                      link->keeps_order ? " in order" : "", link->loss_per_mille, link->burst_mean,
                      link->repeat_per_mille, link->stray_per_mille, link->stray_us / MS);
-    sim_journal_note(j, now_us, "client: %s%s%s%s%s", client->is_cheap ? "fixed packets" : "Opus",
-                     client->has_red ? ", RED" : "", client->uses_dtx ? ", DTX" : "",
-                     client->wraps_soon ? ", wraps soon" : "",
+    sim_journal_note(j, now_us, "client: %s%s%s%s%s%s", client->is_cheap ? "fixed packets" : "Opus",
+                     client->has_red ? ", RED" : "", client->has_nack ? ", NACK" : "",
+                     client->uses_dtx ? ", DTX" : "", client->wraps_soon ? ", wraps soon" : "",
                      client->is_dtls_client ? ", DTLS client" : "");
     sim_journal_note(
         j, now_us,

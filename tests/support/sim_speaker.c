@@ -58,6 +58,12 @@ size_t sim_speaker_next(struct sim_speaker *s, uint8_t *out)
         s->said_count++;
         len = sim_voice_say(s->voice, s->is_silent, payload);
     }
+    const bool is_garbage = s->garbage > 0 && !is_dtx;
+    if (is_garbage) {
+        s->garbage--;
+        payload[0] |= 0x03; /* RFC 6716 s.3.2.5: so many frames that they do not fit */
+        payload[1] = 0x3f;
+    }
     const struct sim_red_block copy = copy_of_previous(s);
     const struct rtp_packet header = {.payload_type = s->sends_red ? SIM_SDP_RED : SIM_SDP_OPUS,
                                       .sequence_number = s->next_sequence++,
@@ -68,11 +74,12 @@ size_t sim_speaker_next(struct sim_speaker *s, uint8_t *out)
                                 .timestamp = s->timestamp,
                                 .number = s->said_count - 1,
                                 .is_dtx = is_dtx,
+                                .is_garbage = is_garbage,
                                 .has_copy = copy.payload.len > 0,
                                 .copy_timestamp = s->previous_timestamp};
     rtp_packet_write_header(&header, out);
     memcpy(s->previous, payload, len);
-    s->previous_len = len;
+    s->previous_len = is_garbage ? 0 : len;
     s->previous_timestamp = s->timestamp;
     if (s->sends_red) {
         return RTP_PACKET_HEADER_BYTES +

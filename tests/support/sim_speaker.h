@@ -22,7 +22,8 @@ struct sim_said {
     uint32_t timestamp;
     uint64_t number; /* of the fixed packet in it; not of DTX */
     bool is_dtx;
-    bool has_copy; /* RED: of the packet with copy_timestamp */
+    bool is_garbage; /* no codec can read it */
+    bool has_copy;   /* RED: of the packet with copy_timestamp */
     uint32_t copy_timestamp;
 };
 
@@ -31,9 +32,10 @@ struct sim_speaker {
     struct random_generator random;
     bool uses_dtx;
     bool wraps_soon;
-    bool sends_red; /* may change */
-    bool is_silent; /* likewise */
-    bool is_muted;  /* likewise: nothing at all is sent, the timestamps run on */
+    bool sends_red;   /* may change */
+    bool is_silent;   /* likewise */
+    unsigned garbage; /* so many packets to come are; likewise */
+    bool is_muted;    /* likewise: nothing at all is sent, the timestamps run on */
     uint32_t ssrc;
     uint16_t next_sequence;
     uint32_t timestamp; /* of the slot */

@@ -12,12 +12,14 @@
 /* Around a change of SSRC, and at the end, packets may be dropped with reason. */
 #define EXEMPT_US (200 * US_PER_MS)
 /* The history that is kept while nobody listens. */
-#define HISTORY_US (2 * US_PER_S)
-#define REPLAY_US  (200 * US_PER_MS)
+#define HISTORY_US    (2 * US_PER_S)
+#define CONCEALED_MAX 5 /* frames in a row: 100 ms */
+#define REPLAY_US     (200 * US_PER_MS)
 
 struct slot {
     bool is_said;
     bool is_dtx;
+    bool is_garbage;
     uint64_t number;
     bool is_given;    /* as it was */
     bool is_late;     /* it may have been given up before */
@@ -47,7 +49,8 @@ struct sim_uplink_rules {
     struct sim_journal *journal;
     struct track *track[TRACKS_MAX];
     size_t track_count;
-    bool is_fixed; /* the client says fixed packets */
+    bool is_fixed;   /* the client says fixed packets */
+    bool is_uncoded; /* its backend conceals by itself */
     bool is_attached;
     uint64_t attached_us;
     uint64_t away_us; /* when the last listener went; 0 = never */
@@ -137,6 +140,7 @@ void sim_uplink_rules_said(struct sim_uplink_rules *r, const struct sim_said *sa
     t->slot[number] = (struct slot){.is_said = true,
                                     .is_dtx = said->is_dtx,
                                     .number = said->number,
+                                    .is_garbage = said->is_garbage,
                                     .has_copy = said->has_copy,
                                     .copy_slot = slot_number(t, said->copy_timestamp),
                                     .previous_slot = t->latest_slot};
@@ -164,6 +168,9 @@ void sim_uplink_rules_arrived(struct sim_uplink_rules *r, uint32_t ssrc, uint16_
     const uint32_t number =
         t->slot_of_sequence[(uint16_t)(sequence_number - t->first_sequence) % SLOTS];
     struct slot *s = &t->slot[number];
+    if (s->is_garbage) {
+        return; /* as if it were lost */
+    }
     if (s->arrived_us > 0 || s->is_repaired) {
         return; /* twice, or late: it stays concealed */
     }
@@ -242,7 +249,8 @@ static void given_repaired(struct sim_uplink_rules *r, struct slot *s,
         sim_journal_fault(r->journal, now_us, "what has arrived is not repaired: timestamp %u",
                           frame->utterance);
     }
-    if (is_copy != (s->copy_arrived_us > 0)) {
+    const bool has_copy = s->copy_arrived_us > 0;
+    if (is_copy ? !has_copy : has_copy && is_live(r, s->copy_arrived_us)) {
         sim_journal_fault(r->journal, now_us, "a copy that has arrived is used: timestamp %u",
                           frame->utterance);
     }
@@ -266,6 +274,7 @@ void sim_uplink_rules_given(struct sim_uplink_rules *r, const struct backend_fra
     if ((audio_in->flags & BACKEND_AUDIO_SILENCE) != 0) {
         return;
     }
+    r->is_uncoded = audio_in->codec == BACKEND_CODEC_OPUS;
     struct track *t = NULL;
     struct slot *s = find_slot(r, audio_in->utterance, &t);
     if (s != NULL) {
@@ -310,6 +319,30 @@ static bool is_excused(const struct sim_uplink_rules *r, const struct track *nex
            s->arrived_us + HISTORY_US < r->attached_us;
 }
 
+/* A short loss between two packets that were given, in a voice that did not pause, is repaired:
+ * every frame of it. */
+static void check_repaired(struct sim_uplink_rules *r, const struct track *t, uint64_t end_us)
+{
+    uint32_t lost = 0;
+    bool is_after_given = false;
+    for (uint32_t n = 0; n <= t->latest_slot; n++) {
+        const struct slot *s = &t->slot[n];
+        const bool is_lost = s->is_said && !s->is_dtx && s->arrived_us == 0 && !s->is_repaired;
+        if (is_lost) {
+            lost++;
+            continue;
+        }
+        const bool is_live_one = s->is_given && is_live(r, s->arrived_us) &&
+                                 s->arrived_us + EXEMPT_US < end_us && !s->is_late;
+        if (is_live_one && is_after_given && lost > 0 && lost <= CONCEALED_MAX) {
+            sim_journal_fault(r->journal, s->arrived_us, "a short loss is repaired: timestamp %u",
+                              t->first_timestamp + n * SIM_SPEAKER_SLOT_UNITS);
+        }
+        is_after_given = is_live_one;
+        lost = 0;
+    }
+}
+
 void sim_uplink_rules_finish(struct sim_uplink_rules *r, uint64_t now_us)
 {
     const uint64_t end_us = r->is_attached ? now_us : r->away_us;
@@ -317,6 +350,9 @@ void sim_uplink_rules_finish(struct sim_uplink_rules *r, uint64_t now_us)
     for (size_t i = 0; i < r->track_count; i++) {
         const struct track *t = r->track[i];
         const struct track *next = i + 1 < r->track_count ? r->track[i + 1] : NULL;
+        if (!r->is_uncoded) {
+            check_repaired(r, t, next == NULL ? end_us : next->begin_us);
+        }
         for (uint32_t n = 0; n <= t->latest_slot; n++) {
             const struct slot *s = &t->slot[n];
             if (s->arrived_us > 0 && !s->is_given && !s->is_repaired &&

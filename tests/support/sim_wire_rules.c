@@ -1,6 +1,7 @@
 /* sim_wire_rules.c - see sim_wire_rules.h */
 #include "tests/support/sim_wire_rules.h"
 
+#include "common/backend_link/backend_report.h"
 #include "services/transceiver/core/media/voice_silence.h"
 #include "tests/support/sim_agent_rules.h"
 #include "tests/support/sim_ear.h"
@@ -12,8 +13,8 @@
 
 #define SLOT_US    (20 * US_PER_MS)
 #define SLOT_UNITS 960
-/* The 20 ms grid may begin earlier for an utterance, by one slot, and be late by one. */
-#define CLOCK_ERROR_US (2 * SLOT_US)
+/* The 20 ms grid begins up to a slot earlier for an utterance, and after a stall two slots late. */
+#define CLOCK_ERROR_US (3 * SLOT_US)
 #define HISTORY        64 /* packets that NACK may ask for */
 #define COPIES         8
 #define WIRE_BYTES     1500
@@ -26,7 +27,7 @@
 struct primary {
     uint32_t timestamp;
     bool is_speech;
-    uint64_t flushes; /* how many there had been */
+    uint64_t cuts; /* how many there had been */
     size_t len;
     uint8_t data[WIRE_BYTES];
 };
@@ -46,16 +47,23 @@ struct sim_wire_rules {
     uint64_t excused_us;
     uint64_t packets;
     struct {
+        bool is_speech;
+        uint64_t cuts;
         size_t len;
         uint8_t data[WIRE_BYTES];
     } history[HISTORY];
+    uint64_t repeats;
+    uint64_t copies;
     struct primary primary[COPIES];
     uint64_t primary_count;
     struct voice_silences silences;
     bool was_speech;
     uint32_t newest; /* utterance with audio that the session took */
     uint32_t flushed_up_to;
+    bool is_paused[SIM_AGENT_UTTERANCES_MAX];
+    uint32_t latest_started;
     uint64_t flushes;
+    uint64_t cuts;      /* flushes of what was spoken last */
     unsigned tail_left; /* packets that may still sound of what was flushed */
     uint32_t spoken;    /* uncoded: the utterance of the latest packet */
     uint64_t spoken_us; /* and where it ends */
@@ -100,6 +108,10 @@ static void check_repeat(struct sim_wire_rules *r, uint16_t sequence, struct byt
                           "sequence + 1 a packet, and an SRTP index is used once: %u, next is %u",
                           sequence, r->next_sequence);
     }
+    if (r->history[i].is_speech && r->history[i].cuts < r->cuts) {
+        sim_journal_fault(r->journal, now_us, "no stale audio after FLUSHED, in no repeat");
+    }
+    r->repeats++;
 }
 
 static void check_clock(struct sim_wire_rules *r, uint64_t now_us)
@@ -153,6 +165,8 @@ void sim_wire_rules_packet(struct sim_wire_rules *r, struct bytes_view wire, uin
     r->before_latest_us = r->latest_us;
     r->latest_us = now_us;
     r->packets++;
+    r->history[sequence % HISTORY].is_speech = false;
+    r->history[sequence % HISTORY].cuts = r->cuts;
     r->history[sequence % HISTORY].len = wire.len;
     memcpy(r->history[sequence % HISTORY].data, wire.data, wire.len);
 }
@@ -204,12 +218,13 @@ static void check_uncoded(struct sim_wire_rules *r, struct bytes_view payload, u
 static void check_copy(struct sim_wire_rules *r, uint32_t timestamp, struct bytes_view payload,
                        uint64_t now_us)
 {
+    r->copies++;
     for (uint64_t i = 0; i < COPIES && i < r->primary_count; i++) {
         const struct primary *p = &r->primary[i];
         if (p->timestamp != timestamp) {
             continue;
         }
-        if (p->is_speech && p->flushes < r->flushes) {
+        if (p->is_speech && p->cuts < r->cuts) {
             sim_journal_fault(r->journal, now_us, "no stale audio after FLUSHED, in no copy");
         }
         if (p->len != payload.len || memcmp(p->data, payload.data, p->len) != 0) {
@@ -265,7 +280,8 @@ void sim_wire_rules_payload(struct sim_wire_rules *r, const struct rtp_packet *p
     struct primary *p = &r->primary[r->primary_count++ % COPIES];
     p->timestamp = packet->timestamp;
     p->is_speech = is_speech;
-    p->flushes = r->flushes;
+    p->cuts = r->cuts;
+    r->history[packet->sequence_number % HISTORY].is_speech = is_speech;
     p->len = payload.len;
     memcpy(p->data, payload.data, payload.len);
 }
@@ -286,6 +302,7 @@ static void take_flushed(struct sim_wire_rules *r, const struct backend_frame *f
     if (frame->utterance > r->flushed_up_to) {
         r->flushed_up_to = frame->utterance;
         r->flushes++;
+        r->cuts += frame->utterance >= r->latest_started && r->latest_started > 0;
         r->tail_left = r->is_uncoded ? 0 : TAIL_PACKETS;
     }
 }
@@ -300,7 +317,29 @@ void sim_wire_rules_frame(struct sim_wire_rules *r, const struct backend_frame *
         struct backend_accept accept;
         r->is_uncoded = backend_accept_decode(frame->payload, &accept) &&
                         accept.out.codec == BACKEND_CODEC_OPUS;
+    } else if (is_from_backend && (frame->type == BACKEND_PAUSE || frame->type == BACKEND_RESUME)) {
+        r->is_paused[frame->utterance % SIM_AGENT_UTTERANCES_MAX] = frame->type == BACKEND_PAUSE;
+    } else if (!is_from_backend && frame->type == BACKEND_PLAYBACK) {
+        struct backend_playback playback;
+        if (backend_playback_decode(frame->payload, &playback) &&
+            strcmp(playback.state, "started") == 0) {
+            r->latest_started = frame->utterance;
+            if (r->is_paused[frame->utterance % SIM_AGENT_UTTERANCES_MAX]) {
+                sim_journal_fault(r->journal, now_us, "what is paused does not start: %" PRIu32,
+                                  frame->utterance);
+            }
+        }
     } else if (!is_from_backend && frame->type == BACKEND_FLUSHED) {
         take_flushed(r, frame, now_us);
     }
+}
+
+uint64_t sim_wire_rules_copies(const struct sim_wire_rules *r)
+{
+    return r->copies;
+}
+
+uint64_t sim_wire_rules_repeats(const struct sim_wire_rules *r)
+{
+    return r->repeats;
 }

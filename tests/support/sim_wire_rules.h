@@ -9,6 +9,7 @@
  *          - something leaves in each slot; at most two packets back to back
  *          - after FLUSHED: one ramp and what the encoder still held, then nothing of the old
  *            utterance, in no copy
+ *          - what is paused does not start
  *          - speech that passes through uncoded: in order, whole, none of it twice
  *          - FLUSHED tells what was sent, to a frame
  */
@@ -38,5 +39,9 @@ void sim_wire_rules_frame(struct sim_wire_rules *r, const struct backend_frame *
 void sim_wire_rules_excuse(struct sim_wire_rules *r, uint64_t until_us);
 /* The call ends here: no silence is owed. */
 void sim_wire_rules_finish(struct sim_wire_rules *r, uint64_t now_us);
+
+/* How often a packet carried the one before (RED), or left again (NACK). */
+uint64_t sim_wire_rules_copies(const struct sim_wire_rules *r);
+uint64_t sim_wire_rules_repeats(const struct sim_wire_rules *r);
 
 #endif
