@@ -1,5 +1,6 @@
 // suite.mjs - the running earshot of one test: started, looked at, harmed, stopped
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,12 +12,12 @@ export const pageUrl = process.env.EARSHOT_PAGE ?? 'http://127.0.0.1:8080/';
 
 const adminPort = { relay: 7801, transceiver: 7802, signaling: 7803, 'inference-stub': 7804 };
 
-function dev(...args) {
-  return execFileSync(join(root, 'dev'), args, {
-    env: { ...process.env, EARSHOT_RUN: run },
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+// Not the synchronous way: the voice agent may live in this process.
+async function dev(...args) {
+  const child = spawn(join(root, 'dev'), args,
+    { env: { ...process.env, EARSHOT_RUN: run }, stdio: ['ignore', 'ignore', 'inherit'] });
+  const [status] = await once(child, 'exit');
+  if (status !== 0) throw new Error(`./dev ${args.join(' ')}: status ${status}`);
 }
 
 // From the next start on the transceiver dials this port; the stub stands beside it, unused.
@@ -35,7 +36,7 @@ export function up(...options) {
 }
 
 export function down() {
-  dev('down');
+  return dev('down');
 }
 
 // One metric of one service: the sum of the samples whose labels contain every word.
@@ -127,7 +128,7 @@ const readLog = () => readFileSync(join(run, 'earshot.log'), 'utf8');
 
 // Runs one test with the suite up; the log's tail is shown when it fails.
 export async function withSuite(options, test) {
-  up(...options);
+  await up(...options);
   try {
     await test();
   } catch (error) {
@@ -135,7 +136,7 @@ export async function withSuite(options, test) {
     process.exitCode = 1;
   } finally {
     if (process.exitCode) console.error(readLog().split('\n').slice(-60).join('\n'));
-    down();
+    await down();
   }
   const finding = /(ERROR: \w+Sanitizer|runtime error:).*/.exec(readLog());
   check('no sanitizer found anything', !finding, finding?.[0]);
