@@ -1,10 +1,11 @@
 /*
- * voice_sender.h - the model's speech on the wire: one RTP packet for each slot of 20 ms
+ * voice_sender.h - the model's speech on the wire: one RTP packet for each slot
  *
  * Takes:   slots of the playout queue, what the client reports, and time.
  * Gives:   speech as Opus or G.711; after it one slot of the running encoder, which carries what it
  *          still holds; then the silence packet of the process, so that the client's buffer and the
- *          relay's flow stay warm (idle_sparse: each 400 ms).
+ *          relay's flow stay warm (idle_sparse: each 400 ms). Slots are of 20 ms; Opus of the
+ *          backend goes as it is, and its packet is the slot.
  * Clock:   slot_clock.h. What begins to speak leaves at once; silence gives the time back.
  * Repair:  loss_response.h. In-band FEC and RED follow the client's reports; a packet that it asks
  *          for again is in the history. None of them repeats what a flush took back.
