@@ -7,7 +7,6 @@
 #include "services/transceiver/port/shard_mailbox.h"
 #include "services/transceiver/port/thread_load.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,8 +18,7 @@
 #define TURN_US_MAX          US_PER_S
 /* For a backend's frames in one turn: while it pushes a burst, others have their slots. */
 #define FRAMES_US_MAX 500
-/* Calls that begin to speak in one turn; each costs an encode. */
-#define BEGINS_MAX 8
+#define BEGINS_MAX    8 /* calls that begin to speak in one turn: each costs an encode */
 /* An encode lasts longer than this, a silent slot does not: reading costs system calls. */
 #define READ_EACH_US 50
 #define PHASE_US     (SLOT_CLOCK_SLOT_US / SLOT_CLOCK_PHASES)
@@ -222,17 +220,18 @@ static bool take_frame(struct event_loop *loop, const struct backend_frame *fram
     if (s == NULL) {
         return false;
     }
+    const bool was_due = session_next_timeout(s) <= now_us;
     session_input_frame(s, frame, now_us);
-    const bool begins = session_next_timeout(s) <= now_us;
+    const bool begins = !was_due && session_next_timeout(s) <= now_us;
     settle(loop, s, now_us);
     return begins;
 }
 
 /* Speech that begins waits neither for those whose slots are due nor for their train; but for all
- * frames that came with it, since a FLUSH may be among them. */
-static void begin_speech(struct event_loop *loop, const uint32_t *id, size_t count)
+ * frames that came with it, since a FLUSH may be among them. Returns the time. */
+static uint64_t begin_speech(struct event_loop *loop, const uint32_t *id, size_t count,
+                             uint64_t now_us)
 {
-    uint64_t now_us = clock_now_us();
     for (size_t i = 0; i < count; i++) {
         struct session *s = session_registry_find(loop->calls.registry, id[i]);
         if (s != NULL && session_next_timeout(s) <= now_us) {
@@ -244,6 +243,7 @@ static void begin_speech(struct event_loop *loop, const uint32_t *id, size_t cou
     if (count > 0) {
         flush_outbox(loop, now_us);
     }
+    return now_us;
 }
 
 static void take_frames(struct event_loop *loop)
@@ -262,7 +262,7 @@ static void take_frames(struct event_loop *loop)
         }
         now_us = clock_now_us();
     }
-    begin_speech(loop, begins, begin_count);
+    now_us = begin_speech(loop, begins, begin_count, now_us);
     while (backend_port_poll_lost(loop->backend, &id)) {
         struct session *s = session_registry_find(loop->calls.registry, id);
         if (s != NULL) {
