@@ -1,7 +1,10 @@
 // restart_ice_test.mjs - a call that loses its path gets another one, and stays the same call
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+
 import { openCall, openChromium } from './chromium.mjs';
 import { inbound } from './page.mjs';
-import { check, kill, metric, sleep, until, withSuite } from './suite.mjs';
+import { check, kill, metric, root, sleep, until, withSuite } from './suite.mjs';
 
 const state = (page) => page.evaluate(() => window.earshot.state);
 const callsMade = () => metric('transceiver', 'earshot_transceiver_sessions_created_total');
@@ -62,6 +65,14 @@ async function restartInCall(page) {
   check('the page did not notice', await state(page) === 'talking');
 }
 
+// What an operator sees.
+async function tellOf(page) {
+  const callId = (await page.evaluate(() => window.callLocation)).split('/').at(-1);
+  const earshotctl = join(root, 'build', process.env.EARSHOT_PRESET ?? 'release', 'bin/earshotctl');
+  return execFileSync(earshotctl, ['session', 'show', 'tcp://127.0.0.1:7001', callId],
+    { encoding: 'utf8' });
+}
+
 // The relay is gone for as long as the page needs to give the path up, and comes back with nothing
 // in its memory.
 async function losePath(page) {
@@ -101,6 +112,10 @@ await withSuite(['--mode', 'echo'], async () => {
     peaks.push(await page.evaluate(() => window.earshot.peakHz));
   }
   check('and the tone goes on', peaks.filter((hz) => Math.abs(hz - 440) <= 5).length >= 18, peaks);
+  const told = await tellOf(page);
+  check('earshotctl tells of it', /^state +connected/m.test(told) &&
+    /^ice_generation +2$/m.test(told) && /^dtls_done +\d+\.\d$/m.test(told) &&
+    /^accepted /m.test(told) && /^first_audio_out /m.test(told), told);
   await page.getByRole('button', { name: 'Hang up' }).click();
   await until('the session ends',
     async () => await metric('transceiver', 'earshot_transceiver_sessions_active') === 0);

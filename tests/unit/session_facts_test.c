@@ -54,6 +54,29 @@ static void a_call_tells_its_state_and_when_it_came_to_it(void **state)
     close_world(&w);
 }
 
+static void every_counter_has_a_name_of_its_own_and_all_fit(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"rtt_us",    "in_jitter_us", "in_lost",  "in_concealed",
+                                         "in_fec_us", "out_packets",  "out_lost", "out_jitter_us"};
+    struct world w;
+    open_world(&w);
+    (void)place(&w, "rtc_a", 1);
+    const struct control_request get = get_request("rtc_a", 1, false);
+    assert_int_equal(ask(&w, &get), CONTROL_REFUSAL_NONE);
+    const struct control_facts *counters = &w.reply.counters;
+    assert_in_range(counters->count, COUNT_OF(wanted), CONTROL_FACTS_MAX);
+    for (size_t i = 0; i < counters->count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            assert_string_not_equal(counters->fact[i].name, counters->fact[k].name);
+        }
+    }
+    for (size_t i = 0; i < COUNT_OF(wanted); i++) {
+        assert_int_equal(fact(counters, wanted[i]), 0);
+    }
+    close_world(&w);
+}
+
 /* A clock that is ahead of ours tells nothing about time. */
 static void an_offer_from_the_future_came_just_now(void **state)
 {
@@ -165,6 +188,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_tells_its_state_and_when_it_came_to_it),
+        cmocka_unit_test(every_counter_has_a_name_of_its_own_and_all_fit),
         cmocka_unit_test(an_offer_from_the_future_came_just_now),
         cmocka_unit_test(an_ended_call_tells_why_until_it_is_freed),
         cmocka_unit_test(a_call_is_told_to_its_tenant_and_to_an_operator),

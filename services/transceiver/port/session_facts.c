@@ -54,6 +54,41 @@ static void fill_timeline(const struct session_timeline *t, struct control_facts
     }
 }
 
+static void fill_incoming(const struct session_stats *stats, struct control_facts *out)
+{
+    const struct voice_uplink_quality *q = &stats->quality;
+    for (size_t i = 0; i < VOICE_UPLINK_RESULT_COUNT; i++) {
+        char name[CONTROL_FACT_CHARS_MAX + 1];
+        (void)snprintf(name, sizeof(name), "in_%s",
+                       voice_uplink_result_name((enum voice_uplink_result)i));
+        add(out, name, stats->uplink.packets[i]);
+    }
+    add(out, "in_frames", stats->uplink.frames);
+    add(out, "in_concealed", stats->uplink.concealed);
+    add(out, "in_undecoded", stats->uplink.undecoded);
+    add(out, "in_lost", q->expected > q->received ? q->expected - q->received : 0);
+    add(out, "in_gave_up", q->late);
+    add(out, "in_concealed_us", q->concealed_us);
+    add(out, "in_fec_us", q->fec_us);
+    add(out, "in_red_us", q->red_us);
+    add(out, "in_jitter_us", q->jitter_us);
+}
+
+static void fill_outgoing(const struct session_stats *stats, struct control_facts *out)
+{
+    add(out, "out_packets", stats->voice.packets);
+    add(out, "out_speech_packets", stats->voice.speech_packets);
+    add(out, "out_red_packets", stats->voice.red_packets);
+    add(out, "out_sent_again", stats->sent_again);
+    add(out, "out_skipped_slots", stats->voice.skipped_slots);
+    add(out, "out_underruns", stats->downlink.underruns);
+    /* These three as the client reports them. */
+    add(out, "out_lost",
+        stats->sender.cumulative_lost > 0 ? (uint64_t)stats->sender.cumulative_lost : 0);
+    add(out, "out_lost_permille_now", (uint64_t)stats->sender.fraction_lost * 1000 / 256);
+    add(out, "out_jitter_us", stats->sender.jitter_us);
+}
+
 static void fill_counters(const struct session *s, struct control_facts *out, uint64_t now_us)
 {
     const struct session_stats stats = session_stats(s);
@@ -63,25 +98,8 @@ static void fill_counters(const struct session *s, struct control_facts *out, ui
     add(out, "path_is_tcp", path.is_tcp);
     add(out, "client_silent_us", time_since(path.last_alive_us, now_us));
     add(out, "rtt_us", stats.sender.rtt_us);
-    for (size_t i = 0; i < VOICE_UPLINK_RESULT_COUNT; i++) {
-        char name[CONTROL_FACT_CHARS_MAX + 1];
-        (void)snprintf(name, sizeof(name), "in_%s",
-                       voice_uplink_result_name((enum voice_uplink_result)i));
-        add(out, name, stats.uplink.packets[i]);
-    }
-    add(out, "in_frames", stats.uplink.frames);
-    add(out, "in_concealed", stats.uplink.concealed);
-    add(out, "in_undecoded", stats.uplink.undecoded);
-    add(out, "out_packets", stats.voice.packets);
-    add(out, "out_speech_packets", stats.voice.speech_packets);
-    add(out, "out_red_packets", stats.voice.red_packets);
-    add(out, "out_sent_again", stats.sent_again);
-    add(out, "out_skipped_slots", stats.voice.skipped_slots);
-    /* These three as the client reports them. */
-    add(out, "out_lost",
-        stats.sender.cumulative_lost > 0 ? (uint64_t)stats.sender.cumulative_lost : 0);
-    add(out, "out_lost_permille_now", (uint64_t)stats.sender.fraction_lost * 1000 / 256);
-    add(out, "out_jitter_us", stats.sender.jitter_us);
+    fill_incoming(&stats, out);
+    fill_outgoing(&stats, out);
 }
 
 void session_facts_fill(const struct session *s, uint64_t unix_offset_us, struct control_reply *out,

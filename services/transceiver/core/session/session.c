@@ -184,6 +184,7 @@ struct session_stats session_stats(const struct session *s)
 {
     return (struct session_stats){
         .uplink = *voice_uplink_stats(s->uplink),
+        .quality = voice_uplink_quality(s->uplink),
         .downlink = voice_downlink_stats(s->downlink),
         .voice = *voice_sender_stats(voice_downlink_sender(s->downlink)),
         .sender = rtp_sender_stats(rtp_sender_of(s)),

@@ -54,6 +54,7 @@ struct session_event {
 
 struct session_stats {
     struct voice_uplink_stats uplink;
+    struct voice_uplink_quality quality;
     struct voice_downlink_stats downlink;
     struct voice_sender_stats voice;
     struct rtp_sender_stats sender;
