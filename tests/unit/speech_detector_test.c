@@ -334,6 +334,25 @@ static void a_muted_microphone_teaches_nothing(void **state)
     assert_int_equal(t.started, 0);
 }
 
+/* Else a muted call costs many times a loud one. */
+static void digital_silence_is_calculated_with_zeros(void **state)
+{
+    (void)state;
+    static const int16_t zeros[FRAME];
+    static int16_t pcm[RATE_HZ];
+    struct random_generator g;
+    struct speech_detector s;
+    random_generator_init(&g, 35);
+    speech_like_noise(&g, -20, pcm, COUNT_OF(pcm));
+    speech_detector_init(&s, RATE_HZ);
+    (void)hear_all(&s, pcm, COUNT_OF(pcm), UNKNOWN);
+    assert_true(s.passed != 0);
+    for (uint64_t time_us = 0; time_us < US_PER_S; time_us += FRAME_US) {
+        speech_detector_hear(&s, zeros, FRAME, UNKNOWN, US_PER_S + time_us);
+    }
+    assert_true(s.passed == 0);
+}
+
 static void silence_ends_a_voice_as_quiet_does(void **state)
 {
     (void)state;
@@ -419,6 +438,7 @@ int main(void)
             a_room_that_becomes_loud_is_one_false_start_at_most_and_none_by_the_encoders_word),
         cmocka_unit_test(who_speaks_from_the_first_packet_on_is_heard_after_100_ms),
         cmocka_unit_test(a_muted_microphone_teaches_nothing),
+        cmocka_unit_test(digital_silence_is_calculated_with_zeros),
         cmocka_unit_test(silence_ends_a_voice_as_quiet_does),
         cmocka_unit_test(without_samples_the_encoders_word_counts),
         cmocka_unit_test(the_length_of_pieces_changes_nothing),
