@@ -28,7 +28,7 @@ struct utterance {
 struct utterance_table {
     struct utterance_pace pace;
     bool has_backend;
-    bool is_draining;
+    bool is_draining; /* for good: who says so does not come back */
 
     /* A queue by age: those told to their end, those done, those that live. At most one plays, the
      * oldest that lives. */
@@ -141,7 +141,6 @@ void utterance_table_attach(struct utterance_table *t, const struct utterance_pa
 {
     t->pace = *pace;
     t->has_backend = true;
-    t->is_draining = false;
     size_t again = 0;
     while (again < t->told_count &&
            time_since(entry_at(t, again)->since_us, now_us) > UTTERANCE_DONE_KEPT_US) {
