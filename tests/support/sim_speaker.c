@@ -77,16 +77,18 @@ size_t sim_speaker_next(struct sim_speaker *s, uint8_t *out)
                                 .is_garbage = is_garbage,
                                 .has_copy = copy.payload.len > 0,
                                 .copy_timestamp = s->previous_timestamp};
+    const struct bytes_view primary = bytes_view_of(payload, len);
+    uint8_t *body = out + RTP_PACKET_HEADER_BYTES;
+    const size_t room = SIM_SPEAKER_PACKET_CAP - RTP_PACKET_HEADER_BYTES;
     rtp_packet_write_header(&header, out);
-    memcpy(s->previous, payload, len);
+    size_t body_len = len;
+    if (s->sends_red) {
+        body_len = sim_red_write(SIM_SDP_OPUS, copy, primary, body, room);
+    } else {
+        memcpy(body, payload, len);
+    }
+    memcpy(s->previous, payload, len); /* the copy was taken before */
     s->previous_len = is_garbage ? 0 : len;
     s->previous_timestamp = s->timestamp;
-    if (s->sends_red) {
-        return RTP_PACKET_HEADER_BYTES +
-               sim_red_write(SIM_SDP_OPUS, copy, bytes_view_of(payload, len),
-                             out + RTP_PACKET_HEADER_BYTES,
-                             SIM_SPEAKER_PACKET_CAP - RTP_PACKET_HEADER_BYTES);
-    }
-    memcpy(out + RTP_PACKET_HEADER_BYTES, payload, len);
-    return RTP_PACKET_HEADER_BYTES + len;
+    return RTP_PACKET_HEADER_BYTES + body_len;
 }

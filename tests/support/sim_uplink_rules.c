@@ -168,8 +168,11 @@ void sim_uplink_rules_arrived(struct sim_uplink_rules *r, uint32_t ssrc, uint16_
     const uint32_t number =
         t->slot_of_sequence[(uint16_t)(sequence_number - t->first_sequence) % SLOTS];
     struct slot *s = &t->slot[number];
+    if (s->has_copy && t->slot[s->copy_slot].copy_arrived_us == 0) {
+        t->slot[s->copy_slot].copy_arrived_us = now_us;
+    }
     if (s->is_garbage) {
-        return; /* as if it were lost */
+        return; /* as if it were lost, but for the copy in it */
     }
     if (s->arrived_us > 0 || s->is_repaired) {
         return; /* twice, or late: it stays concealed */
@@ -177,9 +180,6 @@ void sim_uplink_rules_arrived(struct sim_uplink_rules *r, uint32_t ssrc, uint16_
     s->arrived_us = now_us;
     s->is_late =
         r->is_attached ? t->has_given && number < t->latest_given : number < t->latest_arrived;
-    if (s->has_copy && t->slot[s->copy_slot].copy_arrived_us == 0) {
-        t->slot[s->copy_slot].copy_arrived_us = now_us;
-    }
     const bool is_first = s->previous_slot == number;
     r->arrived += t->latest_arrived <= number; /* what comes late was given up before */
     t->latest_arrived = t->latest_arrived > number ? t->latest_arrived : number;
