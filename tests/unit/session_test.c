@@ -36,6 +36,7 @@ struct world {
     struct said said[32];
     size_t said_count;
     size_t audio_in_count;
+    size_t speech_count;
     size_t rtcp_count; /* datagrams to the client that are RTCP */
     struct session_event event[4];
     size_t event_count;
@@ -75,6 +76,8 @@ static void take_frames(struct world *w)
         assert_int_equal(frame.session, ID);
         if (frame.type == BACKEND_AUDIO_IN) {
             w->audio_in_count++;
+        } else if (frame.type == BACKEND_SPEECH) {
+            w->speech_count++; /* the client's tone begins at some time */
         } else if (frame.type != BACKEND_CREDIT) {
             struct said *said = &w->said[w->said_count++];
             assert_in_range(w->said_count, 1, COUNT_OF(w->said));
@@ -279,6 +282,28 @@ static void a_call_begins_with_start_then_connected_then_voice_both_ways(void **
     assert_true(t->connected_us <= t->first_audio_out_us);
     assert_true(t->ended_us == 0);
     close_world(&w);
+}
+
+static void a_client_that_speaks_pauses_the_reply_if_the_backend_wants_it(void **state)
+{
+    (void)state;
+    for (int pauses = 0; pauses <= 1; pauses++) {
+        struct world w;
+        open_world(&w, &plain);
+        hear(&w, BACKEND_SESSION_ACCEPT,
+             pauses == 1 ? "{\"in\":\"pcm16/16000\",\"out\":\"pcm16/16000\",\"progress_ms\":0,"
+                           "\"on_speech\":\"pause\"}"
+                         : "{\"in\":\"pcm16/16000\",\"out\":\"pcm16/16000\",\"progress_ms\":0}");
+        hear_audio(&w, 1, 1000, false);
+        run_for(&w, 500 * US_PER_MS);
+        assert_int_equal(w.speech_count, 1);
+        assert_int_equal(w.said_count, 3 + pauses);
+        assert_said(&w, 2, BACKEND_PLAYBACK, "started");
+        if (pauses == 1) {
+            assert_said(&w, 3, BACKEND_PLAYBACK, "paused");
+        }
+        close_world(&w);
+    }
 }
 
 static void voice_flows_only_where_the_clients_direction_lets_it(void **state)
@@ -646,6 +671,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_begins_with_start_then_connected_then_voice_both_ways),
+        cmocka_unit_test(a_client_that_speaks_pauses_the_reply_if_the_backend_wants_it),
         cmocka_unit_test(voice_flows_only_where_the_clients_direction_lets_it),
         cmocka_unit_test(each_deadline_ends_the_call_at_its_microsecond),
         cmocka_unit_test(a_client_that_falls_silent_is_lost_and_gets_no_goodbye),

@@ -241,12 +241,14 @@ static void each_packet_is_counted_by_what_became_of_it(void **state)
             fail_msg("case %zu: %s", i, voice_uplink_result_name(result));
         }
     }
+    voice_uplink_note_refused(w.uplink, RTP_PACKET_PADDING);
     const struct voice_uplink_stats *stats = voice_uplink_stats(w.uplink);
+    assert_int_equal(stats->packets[VOICE_UPLINK_RTP_PADDING], 1);
     uint64_t all = 0;
     for (int i = 0; i < VOICE_UPLINK_RESULT_COUNT; i++) {
         all += stats->packets[i];
     }
-    assert_int_equal(all, COUNT_OF(c));
+    assert_int_equal(all, COUNT_OF(c) + 1);
     assert_int_equal(stats->packets[VOICE_UPLINK_TAKEN], 3);
     assert_int_equal(stats->packets[VOICE_UPLINK_LATE], 1);
     assert_int_equal(stats->undecoded, 0);

@@ -57,21 +57,20 @@ static void ten_minutes_of_dtx_conceal_nothing_and_keep_the_time(void **state)
         run_timers(&w, time_of(slot));
         (void)input(&w, slot, sequence++, bytes_view_of(dtx, 1), OPUS);
         struct backend_frame frame;
-        while (outbox_frames_next(&w.frames, &frame)) {
+        while (next_voice(&w, &frame)) {
             assert_int_equal(frame.flags & ~BACKEND_AUDIO_SILENCE, 0);
             const uint64_t begin = (uint32_t)(frame.utterance - FIRST_TIME);
             /* Each begins where the one before ended, or overlaps silence. */
             assert_true(begin == told || (begin < told && frame.flags == BACKEND_AUDIO_SILENCE));
             told = begin + frame.duration_2500us * 120u;
         }
-        outbox_clear(w.outbox);
-        w.frames.cursor = 0;
+        forget_frames(&w);
     }
     const uint32_t last = 10 * 60 * 50 + 1;
     run_timers(&w, time_of(last));
     (void)input(&w, last, sequence, tone(&w), OPUS);
     struct backend_frame frame = {0};
-    while (outbox_frames_next(&w.frames, &frame)) {
+    while (next_voice(&w, &frame)) {
     }
     assert_int_equal(frame.flags, 0);
     assert_int_equal(frame.utterance, (uint32_t)(FIRST_TIME + 960 * last));
@@ -161,7 +160,8 @@ static void a_clock_that_jumps_is_anchored_anew(void **state)
             assert_int_equal(voice_uplink_input(w.uplink, &p, time_of(slot)), VOICE_UPLINK_TAKEN);
         }
         for (uint32_t slot = 0; slot < 5; slot++) {
-            const struct backend_frame frame = outbox_frames_expect(&w.frames, BACKEND_AUDIO_IN);
+            struct backend_frame frame = {0};
+            assert_true(next_voice(&w, &frame));
             assert_int_equal(frame.flags, slot == 2 ? BACKEND_AUDIO_DISCONTINUITY : 0);
             assert_int_equal(frame.time_us, time_of(slot) - START_US);
         }

@@ -385,6 +385,18 @@ static void playback(char *text)
     text[backend_playback_encode(&in, text, TEXT_CAP - 1)] = '\0';
 }
 
+static void speech(char *text)
+{
+    const struct backend_speech in = {.is_started = true, .level_dbov = -23};
+    text[backend_speech_encode(&in, text, TEXT_CAP - 1)] = '\0';
+}
+
+static void dtmf(char *text)
+{
+    const struct backend_dtmf in = {.digit = '5', .duration_ms = 120};
+    text[backend_dtmf_encode(&in, text, TEXT_CAP - 1)] = '\0';
+}
+
 static void session_end(char *text)
 {
     const struct backend_end in = {.reason = "client_closed"};
@@ -430,6 +442,8 @@ static const struct example {
     {BACKEND, "SESSION_REJECT", session_reject},
     {BACKEND, "CONNECTED", connected},
     {BACKEND, "PLAYBACK", playback},
+    {BACKEND, "SPEECH", speech},
+    {BACKEND, "DTMF", dtmf},
     {BACKEND, "SESSION_END", session_end},
     {BACKEND, "ERROR", error},
 };

@@ -1,17 +1,22 @@
 /* audio_in.c - see audio_in.h */
 #include "services/transceiver/core/session/audio_in.h"
 
+#include "common/backend_link/backend_report.h"
+#include "services/transceiver/core/media/speech_detector.h"
 #include "services/transceiver/core/media/voice_decoder.h"
 #include "services/transceiver/core/rtp/rtp_clock.h"
 
 #include <stdlib.h>
 
 #define DURATION_2500US 120 /* at 48 kHz */
+#define JSON_CAP        64
 
 struct audio_in {
     struct audio_in_config config;
     struct voice_decoder *decoder; /* NULL: payloads pass as they are */
     bool has_hole;                 /* something is missing before the next frame */
+    struct speech_detector speech;
+    bool has_onset; /* not taken yet */
 };
 
 static bool is_passthrough(const struct audio_in_config *config)
@@ -29,6 +34,7 @@ struct audio_in *audio_in_create(const struct audio_in_config *config)
         return NULL;
     }
     a->config = *config;
+    speech_detector_init(&a->speech, config->format.rate_khz * 1000u);
     if (is_passthrough(config)) {
         return a;
     }
@@ -49,6 +55,44 @@ void audio_in_destroy(struct audio_in *a)
     free(a);
 }
 
+/* --- speech ----------------------------------------------------------------------------------- */
+
+static void send_speech(struct audio_in *a)
+{
+    struct speech_event event;
+    while (speech_detector_poll(&a->speech, &event)) {
+        char json[JSON_CAP];
+        const struct backend_speech speech = {event.is_started, event.level_dbov};
+        const size_t len = backend_speech_encode(&speech, json, sizeof(json));
+        const struct backend_frame frame = {
+            .type = BACKEND_SPEECH,
+            .session = a->config.session_id,
+            .time_us = event.time_us,
+            .payload = bytes_view_of(json, len),
+        };
+        outbox_add_frame(a->config.outbox, a->config.session_id, &frame);
+        a->has_onset = a->has_onset || event.is_started;
+    }
+}
+
+/* What the client's encoder heard; of what was invented or is of another codec nothing is known. */
+static enum voice_packet_voice encoder_heard(const struct audio_in *a,
+                                             const struct voice_history_slot *slot)
+{
+    const bool is_packet = slot->kind == REORDER_SLOT_PACKET || slot->kind == REORDER_SLOT_COPY;
+    return is_packet && a->config.codec == VOICE_CODEC_OPUS ? voice_packet_voice(slot->payload)
+                                                            : VOICE_PACKET_VOICE_UNKNOWN;
+}
+
+bool audio_in_take_onset(struct audio_in *a)
+{
+    const bool has_onset = a->has_onset;
+    a->has_onset = false;
+    return has_onset;
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
 static uint16_t flags_of(const struct audio_in *a, const struct voice_history_slot *slot,
                          bool is_replayed)
 {
@@ -59,14 +103,18 @@ static uint16_t flags_of(const struct audio_in *a, const struct voice_history_sl
         [REORDER_SLOT_CONCEAL] = BACKEND_AUDIO_CONCEALED,
         [REORDER_SLOT_SILENCE] = BACKEND_AUDIO_SILENCE,
     };
+    const bool is_speech =
+        slot->kind != REORDER_SLOT_SILENCE && speech_detector_is_speech(&a->speech);
     return (uint16_t)(flag[slot->kind] | (a->has_hole ? BACKEND_AUDIO_DISCONTINUITY : 0) |
+                      (is_speech ? BACKEND_AUDIO_SPEECH : 0) |
                       (is_replayed || slot->is_late ? BACKEND_AUDIO_LATE : 0));
 }
 
-/* An empty payload only tells the time. */
+/* An empty payload only tells the time. What was heard in it goes ahead. */
 static void send_frame(struct audio_in *a, const struct voice_history_slot *slot, bool is_replayed,
                        struct bytes_view payload)
 {
+    send_speech(a);
     const struct backend_frame frame = {
         .type = BACKEND_AUDIO_IN,
         .flags = flags_of(a, slot, is_replayed),
@@ -120,6 +168,7 @@ static enum audio_in_result put_decoded(struct audio_in *a, const struct voice_h
         a->has_hole = true;
         return AUDIO_IN_UNDECODED;
     }
+    speech_detector_hear(&a->speech, pcm, samples, encoder_heard(a, slot), slot->time_us);
     send_frame(a, slot, is_replayed, little_endian(pcm, samples));
     return AUDIO_IN_SOUND;
 }
@@ -131,6 +180,8 @@ static enum audio_in_result put_as_it_is(struct audio_in *a, const struct voice_
         a->has_hole = true; /* its own decoder conceals, and knows of FEC */
         return AUDIO_IN_GAP;
     }
+    speech_detector_hear_coded(&a->speech, encoder_heard(a, slot), slot->end_us - slot->time_us,
+                               slot->time_us);
     send_frame(a, slot, is_replayed, slot->payload);
     return AUDIO_IN_SOUND;
 }
@@ -143,6 +194,7 @@ enum audio_in_result audio_in_put(struct audio_in *a, const struct voice_history
         voice_decoder_reset(a->decoder);
     }
     if (slot->kind == REORDER_SLOT_SILENCE) {
+        speech_detector_hear_nothing(&a->speech, slot->end_us - slot->time_us, slot->time_us);
         send_frame(a, slot, is_replayed, (struct bytes_view){0});
         return AUDIO_IN_SILENCE;
     }

@@ -3,7 +3,8 @@
  *
  * Takes:   slots in their order, still coded.
  * Gives:   AUDIO_IN frames in the outbox: samples at the backend's rate, or the payloads as they
- *          are (opus/48000); silence and time without sound as frames without payload.
+ *          are (opus/48000); silence and time without sound as frames without payload. SPEECH
+ *          frames when the client begins and ends to speak, and a flag on each frame between.
  * Owns:    the decoder; no heap after create.
  * Rule:    what is missing is never closed up: each frame has its time, and the first one behind a
  *          hole says discontinuity.
@@ -40,5 +41,8 @@ enum audio_in_result {
 /* is_replayed: it was heard before the backend came, and is flagged late. */
 enum audio_in_result audio_in_put(struct audio_in *a, const struct voice_history_slot *slot,
                                   bool is_replayed, uint64_t now_us);
+
+/* The client has begun to speak since the last call. */
+MUST_USE bool audio_in_take_onset(struct audio_in *a);
 
 #endif

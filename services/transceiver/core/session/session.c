@@ -321,13 +321,27 @@ static void take_client_events(struct session *s, uint64_t now_us)
     }
 }
 
+/* Whether that holds what is being said, the backend has decided. */
+static void take_onset(struct session *s, uint64_t now_us)
+{
+    if (voice_uplink_take_onset(s->uplink)) {
+        voice_downlink_speech_started(s->downlink, now_us);
+    }
+}
+
 static void take_rtp(struct session *s, struct bytes_view datagram, uint64_t now_us)
 {
     struct rtp_packet packet;
-    if (!s->client_sends || rtp_packet_parse(datagram, &packet) != RTP_PACKET_OK) {
+    if (!s->client_sends) {
+        return;
+    }
+    const enum rtp_packet_result parsed = rtp_packet_parse(datagram, &packet);
+    if (parsed != RTP_PACKET_OK) {
+        voice_uplink_note_refused(s->uplink, parsed);
         return;
     }
     (void)voice_uplink_input(s->uplink, &packet, now_us); /* counted there */
+    take_onset(s, now_us);
     voice_rtcp_note_received(&s->rtcp, now_us);
     if (voice_uplink_stats(s->uplink)->frames > 0) {
         session_timeline_note(&s->timeline.first_audio_in_us, now_us);
@@ -445,6 +459,7 @@ void session_tick(struct session *s, uint64_t now_us)
     }
     if (!s->is_ended && session_is_connected(s)) {
         voice_uplink_tick(s->uplink, now_us);
+        take_onset(s, now_us);
         send_voice(s, now_us);
         send_report(s, now_us);
         plan_end_when_drained(s, now_us);

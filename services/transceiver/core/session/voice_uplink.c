@@ -4,7 +4,10 @@
 #include "services/transceiver/core/rtp/red.h"
 #include "services/transceiver/core/rtp/rtp_clock.h"
 #include "services/transceiver/core/session/audio_in.h"
+#include "services/transceiver/core/session/dtmf_in.h"
+#include "services/transceiver/core/session/voice_payloads.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* Silence of DTX is told this much behind the session clock: a packet that ends it is here by then,
@@ -18,38 +21,20 @@
 #define REPLAY_SLOTS       10
 #define REPLAY_INTERVAL_US US_PER_MS
 
-/* RFC 6464 s.3: 0 is the loudest, 127 is silence; the bit above is the client's own VAD. */
-#define LEVEL_MASK     0x7f
-#define LEVEL_DBOV_MIN (-127)
-
-/* RFC 6716 s.3.1 and libopus: a packet without a byte of coded audio in it. */
-#define DTX_BYTES_MAX 2
-
-/* RFC 3551 s.6. */
-#define COMFORT_NOISE_PAYLOAD_TYPE 13
-
-#define NO_PAYLOAD_TYPE 0xff
-
 struct voice_uplink {
     uint32_t session_id;
     uint64_t start_us;
     struct outbox *outbox;
-    enum voice_codec codec;
-    uint8_t payload_type;
-    uint8_t red_payload_type; /* or NO_PAYLOAD_TYPE, as the next one */
-    uint8_t telephone_event_payload_type;
-    uint8_t extmap_audio_level; /* 0 = not negotiated, as the next one */
-    uint8_t extmap_mid;
-    char mid[SDP_MID_CHARS_MAX + 1];
-
+    struct voice_payloads payloads;
     struct rtp_receiver *receiver;
     struct reorder_buffer *reorder; /* NULL until the first packet, as the next one */
     struct voice_history *history;
     struct audio_in *backend; /* NULL while there is none */
-    bool is_new_stream;       /* from the next slot on */
-    uint64_t heard_until_us;  /* where the latest sound ends: no other begins before */
-    uint64_t live_number;     /* what was heard before it is replayed */
-    uint64_t replay_us;       /* when the replay goes on, or TIME_NEVER */
+    struct dtmf_in dtmf;
+    bool is_new_stream;      /* from the next slot on */
+    uint64_t heard_until_us; /* where the latest sound ends: no other begins before */
+    uint64_t live_number;    /* what was heard before it is replayed */
+    uint64_t replay_us;      /* when the replay goes on, or TIME_NEVER */
     int32_t level_dbov;
     struct voice_uplink_stats stats;
 };
@@ -73,29 +58,15 @@ const char *voice_uplink_result_name(enum voice_uplink_result result)
         [VOICE_UPLINK_RED_BLOCKS] = "red_blocks",
         [VOICE_UPLINK_RED_NESTED] = "red_nested",
         [VOICE_UPLINK_REFUSED] = "refused",
+        [VOICE_UPLINK_RTP_TRUNCATED] = "rtp_truncated",
+        [VOICE_UPLINK_RTP_VERSION] = "rtp_version",
+        [VOICE_UPLINK_RTP_PADDING] = "rtp_padding",
         [VOICE_UPLINK_NO_MEMORY] = "no_memory",
     };
     return name[result];
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
-
-static void read_offer(struct voice_uplink *u, const struct sdp_offer *offer)
-{
-    u->codec = offer->audio_codec;
-    u->payload_type = offer->audio_payload_type;
-    u->red_payload_type = offer->has_red ? offer->red_payload_type : NO_PAYLOAD_TYPE;
-    u->telephone_event_payload_type =
-        offer->has_telephone_event ? offer->telephone_event_payload_type : NO_PAYLOAD_TYPE;
-    u->extmap_audio_level = offer->extmap_audio_level;
-    u->extmap_mid = offer->extmap_mid;
-    for (size_t i = 0; i < offer->section_count; i++) {
-        const struct sdp_section *section = &offer->section[i];
-        if (section->is_accepted && section->media == SDP_MEDIA_AUDIO) {
-            memcpy(u->mid, section->mid, sizeof(u->mid));
-        }
-    }
-}
 
 struct voice_uplink *voice_uplink_create(const struct voice_uplink_config *config)
 {
@@ -107,9 +78,11 @@ struct voice_uplink *voice_uplink_create(const struct voice_uplink_config *confi
     u->start_us = config->start_us;
     u->outbox = config->outbox;
     u->replay_us = TIME_NEVER;
-    u->level_dbov = LEVEL_DBOV_MIN;
-    read_offer(u, config->offer);
-    u->receiver = rtp_receiver_create(voice_codec_clock_hz(u->codec));
+    u->level_dbov = VOICE_PAYLOADS_LEVEL_DBOV_MIN;
+    voice_payloads_init(&u->payloads, config->offer);
+    const uint32_t clock_hz = voice_codec_clock_hz(u->payloads.codec);
+    dtmf_in_init(&u->dtmf, u->session_id, clock_hz, u->start_us, u->outbox);
+    u->receiver = rtp_receiver_create(clock_hz);
     if (u->receiver == NULL) {
         voice_uplink_destroy(u);
         return NULL;
@@ -178,11 +151,14 @@ bool voice_uplink_attach(struct voice_uplink *u, struct backend_format in, uint6
                          uint64_t now_us)
 {
     voice_uplink_detach(u);
-    u->backend = audio_in_create(&(struct audio_in_config){
-        .session_id = u->session_id, .codec = u->codec, .format = in, .outbox = u->outbox});
+    u->backend = audio_in_create(&(struct audio_in_config){.session_id = u->session_id,
+                                                           .codec = u->payloads.codec,
+                                                           .format = in,
+                                                           .outbox = u->outbox});
     if (u->backend == NULL) {
         return false;
     }
+    dtmf_in_attach(&u->dtmf);
     if (u->history != NULL) {
         u->live_number = voice_history_next_number(u->history);
         voice_history_seek(u->history, from_us);
@@ -196,6 +172,12 @@ void voice_uplink_detach(struct voice_uplink *u)
     audio_in_destroy(u->backend);
     u->backend = NULL;
     u->replay_us = TIME_NEVER;
+    dtmf_in_detach(&u->dtmf);
+}
+
+bool voice_uplink_take_onset(struct voice_uplink *u)
+{
+    return u->backend != NULL && audio_in_take_onset(u->backend);
 }
 
 uint64_t voice_uplink_history_from_us(const struct voice_uplink *u)
@@ -259,46 +241,12 @@ static void take_slots(struct voice_uplink *u, uint64_t now_us)
 
 /* --- from the client -------------------------------------------------------------------------- */
 
-static bool is_of_other_section(const struct voice_uplink *u, const struct rtp_packet *packet)
-{
-    struct bytes_view mid;
-    return u->extmap_mid != 0 && rtp_packet_find_extension(packet, u->extmap_mid, &mid) &&
-           !bytes_equal(mid, bytes_view_of_text(u->mid));
-}
-
 /* A payload type that was not agreed on may not take over the call. */
 static bool is_unknown(const struct voice_uplink *u, const struct rtp_packet *packet)
 {
     uint32_t ssrc = 0;
     const bool is_followed = rtp_receiver_ssrc(u->receiver, &ssrc) && ssrc == packet->ssrc;
-    return !is_followed && packet->payload_type != u->payload_type &&
-           packet->payload_type != u->red_payload_type &&
-           packet->payload_type != u->telephone_event_payload_type &&
-           packet->payload_type != COMFORT_NOISE_PAYLOAD_TYPE;
-}
-
-static void note_level(struct voice_uplink *u, const struct rtp_packet *packet)
-{
-    struct bytes_view level;
-    if (u->extmap_audio_level != 0 &&
-        rtp_packet_find_extension(packet, u->extmap_audio_level, &level) && level.len > 0) {
-        u->level_dbov = -(level.data[0] & LEVEL_MASK);
-    }
-}
-
-static struct reorder_packet numbered(const struct voice_uplink *u, uint64_t sequence,
-                                      uint64_t timestamp, struct bytes_view payload)
-{
-    const bool is_opus = u->codec == VOICE_CODEC_OPUS;
-    return (struct reorder_packet){
-        .sequence = sequence,
-        .timestamp = timestamp,
-        .duration = voice_packet_duration(u->codec, payload) *
-                    (RTP_CLOCK_HZ / voice_codec_clock_hz(u->codec)),
-        .is_dtx = is_opus && payload.len <= DTX_BYTES_MAX,
-        .has_fec = is_opus && voice_packet_has_fec(payload),
-        .payload = payload,
-    };
+    return !is_followed && !voice_payloads_is_known(&u->payloads, packet->payload_type);
 }
 
 static enum voice_uplink_result result_of(enum reorder_result result)
@@ -322,19 +270,21 @@ static enum voice_uplink_result insert(struct voice_uplink *u, const struct rtp_
                                        uint8_t payload_type, struct bytes_view payload,
                                        uint64_t now_us)
 {
-    if (payload_type != u->payload_type || payload.len == 0) {
+    const bool is_voice = payload_type == u->payloads.voice_type;
+    if (!is_voice || payload.len == 0) {
         const struct reorder_packet no_audio = {.sequence = arrival->sequence,
                                                 .timestamp = arrival->timestamp};
         const enum reorder_result result = reorder_buffer_insert(u->reorder, &no_audio, now_us);
         if (result != REORDER_STORED) {
             return result_of(result);
         }
-        return payload_type == u->payload_type ? VOICE_UPLINK_EMPTY : VOICE_UPLINK_OTHER_PAYLOAD;
+        return is_voice ? VOICE_UPLINK_EMPTY : VOICE_UPLINK_OTHER_PAYLOAD;
     }
     if (payload.len > VOICE_PACKET_BYTES_MAX) {
         return VOICE_UPLINK_TOO_LARGE;
     }
-    const struct reorder_packet p = numbered(u, arrival->sequence, arrival->timestamp, payload);
+    const struct reorder_packet p =
+        voice_payloads_numbered(&u->payloads, arrival->sequence, arrival->timestamp, payload);
     if (p.duration == 0) {
         return VOICE_UPLINK_MALFORMED;
     }
@@ -345,13 +295,13 @@ static enum voice_uplink_result insert(struct voice_uplink *u, const struct rtp_
 static void insert_copies(struct voice_uplink *u, const struct rtp_arrival *arrival,
                           const struct red_packet *red, uint64_t now_us)
 {
-    const uint64_t units = RTP_CLOCK_HZ / voice_codec_clock_hz(u->codec);
     for (size_t age = 1; age < red->block_count; age++) {
         const struct red_block *block = &red->block[red->block_count - 1 - age];
+        const uint64_t timestamp =
+            arrival->timestamp - (uint64_t)block->timestamp_offset * u->payloads.clock_units;
         const struct reorder_packet p =
-            numbered(u, arrival->sequence - age,
-                     arrival->timestamp - block->timestamp_offset * units, block->data);
-        if (block->payload_type == u->payload_type && p.duration > 0) {
+            voice_payloads_numbered(&u->payloads, arrival->sequence - age, timestamp, block->data);
+        if (block->payload_type == u->payloads.voice_type && p.duration > 0) {
             (void)reorder_buffer_insert_copy(u->reorder, &p, now_us); /* counted there */
         }
     }
@@ -368,7 +318,7 @@ static enum voice_uplink_result insert_red(struct voice_uplink *u,
         [RED_NESTED] = VOICE_UPLINK_RED_NESTED,
     };
     struct red_packet red;
-    const enum red_result parsed = red_parse(payload, u->red_payload_type, &red);
+    const enum red_result parsed = red_parse(payload, u->payloads.red_type, &red);
     if (parsed != RED_OK) {
         return refusal[parsed];
     }
@@ -382,7 +332,7 @@ static enum voice_uplink_result insert_red(struct voice_uplink *u,
 static enum voice_uplink_result input(struct voice_uplink *u, const struct rtp_packet *packet,
                                       uint64_t now_us)
 {
-    if (is_of_other_section(u, packet)) {
+    if (voice_payloads_is_of_other_section(&u->payloads, packet)) {
         return VOICE_UPLINK_OTHER_MID;
     }
     if (is_unknown(u, packet)) {
@@ -401,13 +351,17 @@ static enum voice_uplink_result input(struct voice_uplink *u, const struct rtp_p
         break;
     default: /* a new numbering: nothing of the old one is worth waiting for */
         reorder_buffer_restart(u->reorder);
+        dtmf_in_restart(&u->dtmf);
         /* The old one's first packet was slower than this one's: their clocks overlap. */
         rtp_receiver_begin_after(u->receiver, u->heard_until_us);
         u->is_new_stream = true;
         break;
     }
-    note_level(u, packet);
-    return packet->payload_type == u->red_payload_type
+    voice_payloads_read_level(&u->payloads, packet, &u->level_dbov);
+    if (packet->payload_type == u->payloads.telephone_event_type) {
+        dtmf_in_input(&u->dtmf, packet, now_us);
+    }
+    return packet->payload_type == u->payloads.red_type
                ? insert_red(u, &arrival, packet->payload, now_us)
                : insert(u, &arrival, packet->payload_type, packet->payload, now_us);
 }
@@ -423,24 +377,38 @@ enum voice_uplink_result voice_uplink_input(struct voice_uplink *u, const struct
     return result;
 }
 
+void voice_uplink_note_refused(struct voice_uplink *u, enum rtp_packet_result why)
+{
+    static const enum voice_uplink_result result[] = {
+        [RTP_PACKET_TRUNCATED] = VOICE_UPLINK_RTP_TRUNCATED,
+        [RTP_PACKET_VERSION] = VOICE_UPLINK_RTP_VERSION,
+        [RTP_PACKET_PADDING] = VOICE_UPLINK_RTP_PADDING,
+    };
+    assert(why != RTP_PACKET_OK);
+    u->stats.packets[result[why]]++;
+}
+
 /* --- time ------------------------------------------------------------------------------------- */
 
 void voice_uplink_tick(struct voice_uplink *u, uint64_t now_us)
 {
-    if (now_us >= voice_uplink_next_timeout(u)) {
+    dtmf_in_tick(&u->dtmf, now_us);
+    if (u->reorder != NULL && u->history != NULL) {
         take_slots(u, now_us);
+    }
+    if (now_us >= u->replay_us) {
         send_slots(u, now_us);
     }
 }
 
 uint64_t voice_uplink_next_timeout(const struct voice_uplink *u)
 {
-    if (u->reorder == NULL || u->history == NULL) {
-        return TIME_NEVER;
+    uint64_t first_us = time_earlier(u->replay_us, dtmf_in_next_timeout(&u->dtmf));
+    if (u->reorder != NULL && u->history != NULL) {
+        first_us = time_earlier(first_us, reorder_buffer_next_timeout(u->reorder));
+        first_us = time_earlier(first_us, silence_due_us(u));
     }
-    const uint64_t slot_us =
-        time_earlier(reorder_buffer_next_timeout(u->reorder), silence_due_us(u));
-    return time_earlier(slot_us, u->replay_us);
+    return first_us;
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
  * Takes:   RTP packets that SRTP let through, and time.
  * Gives:   AUDIO_IN frames in the outbox, in order, the moment each can be given; where audio is
  *          missing a frame says so (concealed, silence, discontinuity). Never a playout delay.
+ *          SPEECH frames, a hint, and DTMF frames.
  * Owns:    numbering, reorder buffer, the last 2 s still coded, decoder. The heap is used at
  *          create, for the first packet, and at attach; never else.
  * Units:   time_us of a frame is the session clock: microseconds since the session began.
@@ -45,7 +46,10 @@ enum voice_uplink_result {
     VOICE_UPLINK_RED_LENGTH,
     VOICE_UPLINK_RED_BLOCKS,
     VOICE_UPLINK_RED_NESTED,
-    VOICE_UPLINK_REFUSED,   /* the reorder buffer is full */
+    VOICE_UPLINK_REFUSED,       /* the reorder buffer is full */
+    VOICE_UPLINK_RTP_TRUNCATED, /* not to be read as RTP, as are the next two */
+    VOICE_UPLINK_RTP_VERSION,
+    VOICE_UPLINK_RTP_PADDING,
     VOICE_UPLINK_NO_MEMORY, /* for the first packet */
     VOICE_UPLINK_RESULT_COUNT
 };
@@ -88,8 +92,13 @@ void voice_uplink_detach(struct voice_uplink *u);
 /* The session time of the oldest audio that an attach can still send; 0 when there is none. */
 uint64_t voice_uplink_history_from_us(const struct voice_uplink *u);
 
+/* The client has begun to speak, as far as a backend was told, since the last call. */
+MUST_USE bool voice_uplink_take_onset(struct voice_uplink *u);
+
 enum voice_uplink_result voice_uplink_input(struct voice_uplink *u, const struct rtp_packet *packet,
                                             uint64_t now_us);
+/* A datagram that rtp_packet_parse refused; counted. */
+void voice_uplink_note_refused(struct voice_uplink *u, enum rtp_packet_result why);
 void voice_uplink_tick(struct voice_uplink *u, uint64_t now_us);
 uint64_t voice_uplink_next_timeout(const struct voice_uplink *u);
 
