@@ -169,6 +169,28 @@ static void a_clock_that_jumps_is_anchored_anew(void **state)
     }
 }
 
+/* 9.9 s ahead is still the same clock; then another jump of it. */
+static void a_clock_that_ran_ahead_is_anchored_to_the_arrival_again(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w, RATE_KHZ);
+    (void)speak(&w, 0);
+    for (uint32_t slot = 1; slot < 100; slot++) {
+        struct rtp_packet p = packet_of(&w, slot, slot, tone(&w), OPUS);
+        p.timestamp += slot < 5 ? 475200 : 475200 + 48000;
+        assert_int_equal(voice_uplink_input(w.uplink, &p, time_of(slot)), VOICE_UPLINK_TAKEN);
+    }
+    struct backend_frame frame = {0};
+    unsigned discontinuities = 0;
+    while (next_voice(&w, &frame)) {
+        discontinuities += (frame.flags & BACKEND_AUDIO_DISCONTINUITY) != 0;
+    }
+    assert_int_equal(discontinuities, 1);
+    assert_true(frame.time_us == time_of(99) - START_US);
+    close_world(&w);
+}
+
 static void sequence_and_timestamp_wrap_unseen(void **state)
 {
     (void)state;
@@ -205,6 +227,7 @@ int main(void)
         cmocka_unit_test(nothing_for_500_ms_is_said_once),
         cmocka_unit_test(a_late_burst_is_delivered_at_once_and_flagged),
         cmocka_unit_test(a_clock_that_jumps_is_anchored_anew),
+        cmocka_unit_test(a_clock_that_ran_ahead_is_anchored_to_the_arrival_again),
         cmocka_unit_test(sequence_and_timestamp_wrap_unseen),
         cmocka_unit_test(drift_of_the_clients_clock_is_seen),
     };

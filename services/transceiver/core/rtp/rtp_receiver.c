@@ -219,7 +219,9 @@ uint64_t rtp_receiver_capture_us(const struct rtp_receiver *r, uint64_t timestam
 
 void rtp_receiver_begin_after(struct rtp_receiver *r, uint64_t earliest_us)
 {
-    r->anchor_us = time_later(r->anchor_us, earliest_us);
+    if (time_since(r->anchor_us, earliest_us) <= RTP_RECEIVER_CLOCK_ERROR_US_MAX / 2) {
+        r->anchor_us = time_later(r->anchor_us, earliest_us);
+    }
 }
 
 uint64_t rtp_receiver_timestamp_at(const struct rtp_receiver *r, uint64_t captured_us)

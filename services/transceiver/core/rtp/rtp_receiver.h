@@ -61,7 +61,8 @@ MUST_USE bool rtp_receiver_ssrc(const struct rtp_receiver *r, uint32_t *out);
  * first packet and the timestamps since. Never resampled, never adjusted. */
 uint64_t rtp_receiver_capture_us(const struct rtp_receiver *r, uint64_t timestamp);
 
-/* The numbering that has just begun was captured no earlier than this. */
+/* The numbering that has just begun was captured no earlier than this, if that lies ahead of its
+ * arrival by no more than half of RTP_RECEIVER_CLOCK_ERROR_US_MAX: else it began by a jump back. */
 void rtp_receiver_begin_after(struct rtp_receiver *r, uint64_t earliest_us);
 
 /* The other way: the timestamp that was captured then, never before the anchor. */
