@@ -153,6 +153,48 @@ static void opus_passes_as_it_is_and_a_gap_is_a_discontinuity(void **state)
     close_world(&w);
 }
 
+/* 8 kHz on the wire: 160 of its timestamp are 20 ms. */
+static enum voice_uplink_result speak_g711(struct world *w, uint32_t slot)
+{
+    uint8_t pcmu[160];
+    for (size_t i = 0; i < sizeof(pcmu); i++) {
+        pcmu[i] = (uint8_t)(i % 16 < 8 ? 0x10 : 0x90); /* 500 Hz */
+    }
+    struct rtp_packet p = packet_of(w, slot, slot, bytes_view_of(pcmu, sizeof(pcmu)), 0);
+    p.timestamp = FIRST_TIME + 160 * slot;
+    return voice_uplink_input(w->uplink, &p, time_of(slot));
+}
+
+static void g711_is_heard_at_the_backends_rate_on_the_same_clock(void **state)
+{
+    (void)state;
+    static const struct sdp_offer offer = {
+        .has_audio = true, .audio_codec = VOICE_CODEC_PCMU, .audio_payload_type = 0};
+    struct world w;
+    open_world_of(&w, &offer);
+    assert_false(attach(&w, BACKEND_CODEC_OPUS, 48, 0, START_US));
+    assert_true(attach(&w, BACKEND_CODEC_PCM16, 24, 0, START_US));
+    for (uint32_t slot = 0; slot < 400; slot++) { /* the timestamp wraps */
+        if (slot % 10 != 5) {
+            assert_int_equal(speak_g711(&w, slot), VOICE_UPLINK_TAKEN);
+        }
+    }
+    struct backend_frame frame;
+    for (uint32_t slot = 0; slot < 400; slot++) {
+        assert_true(next_voice(&w, &frame));
+        assert_int_equal(frame.flags, slot % 10 == 5 ? BACKEND_AUDIO_CONCEALED : 0);
+        assert_int_equal(frame.utterance, (uint32_t)(FIRST_TIME + 160 * slot));
+        assert_int_equal(frame.time_us, session_time(slot));
+        assert_int_equal(frame.payload.len, 960);
+        assert_int_equal(frame.duration_2500us, 8);
+    }
+    const struct voice_uplink_quality q = voice_uplink_quality(w.uplink);
+    assert_int_equal(q.jitter_us, 0);
+    assert_int_equal(q.concealed_us, 40 * 20000);
+    forget_frames(&w);
+    close_world(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +204,7 @@ int main(void)
         cmocka_unit_test(a_backend_that_missed_less_is_sent_less),
         cmocka_unit_test(silence_and_losses_are_replayed_as_they_were),
         cmocka_unit_test(opus_passes_as_it_is_and_a_gap_is_a_discontinuity),
+        cmocka_unit_test(g711_is_heard_at_the_backends_rate_on_the_same_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
