@@ -166,8 +166,8 @@ static void the_backend_is_told_who_calls_at_once(void **state)
         "\"session\":{\"voice\":\"slt\"}",
         "\"credit_us\":5000000",
         "\"wall_clock_us\":60001000",
-        "\"in\":[\"pcm16/16000\",\"pcm16/24000\",\"pcm16/48000\",\"pcm16/8000\","
-        "\"opus/48000\"]",
+        ("\"in\":[\"pcm16/16000\",\"pcm16/24000\",\"pcm16/48000\",\"pcm16/8000\","
+         "\"opus/48000\"]"),
     };
     for (size_t i = 0; i < COUNT_OF(holds); i++) {
         outbox_frames_assert_holds(&start, holds[i]);
