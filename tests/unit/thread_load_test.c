@@ -44,9 +44,7 @@ static void cpu_is_that_of_the_thread_since_the_measurement_before(void **state)
     uint64_t cpu = 0;
     uint64_t busy = 0;
     assert_true(thread_load_measure(&l, &cpu, &busy, US_PER_S));
-    volatile uint64_t sum = 0;
-    for (uint64_t i = 0; i < 20000000; i++) {
-        sum += i;
+    for (volatile uint64_t i = 0; i < 20000000; i++) {
     }
     assert_true(thread_load_measure(&l, &cpu, &busy, 2 * US_PER_S));
     const uint64_t working = cpu;

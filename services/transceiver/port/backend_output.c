@@ -183,13 +183,13 @@ static void put_of_session(struct backend_output *o, struct backend_handle *hand
         is_replay = handle->is_replaying;
     }
     const enum frame_put_result result = put(o, handle, frame, is_replay, now_us);
-    if (begins_session(frame) && result == FRAME_PUT_REFUSED) {
-        backend_output_free(o, handle); /* half a START is none: there will be no ACCEPT */
+    /* Half a START is none: there will be no ACCEPT. */
+    const bool has_not_begun = begins_session(frame) && result == FRAME_PUT_REFUSED;
+    if (has_not_begun || frame->type == BACKEND_SESSION_ENDED) {
+        backend_output_free(o, handle);
     } else if (frame->type == BACKEND_SESSION_END) {
         handle->state = HANDLE_ENDING;
         handle->ended_by_us = now_us + ENDED_TIMEOUT_US;
-    } else if (frame->type == BACKEND_SESSION_ENDED) {
-        backend_output_free(o, handle);
     }
 }
 

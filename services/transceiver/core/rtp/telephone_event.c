@@ -63,11 +63,11 @@ static void begin_press(struct telephone_event *t, uint8_t key, uint32_t timesta
 /* True when the packet tells of the press that is held, which it may have begun. */
 static bool find_press(struct telephone_event *t, uint8_t key, uint32_t timestamp, bool marker)
 {
-    if (t->state == TELEPHONE_EVENT_NONE) {
-        begin_press(t, key, timestamp);
-    } else if (is_older(t, timestamp)) {
+    const bool is_first = t->state == TELEPHONE_EVENT_NONE;
+    if (!is_first && is_older(t, timestamp)) {
         return false;
-    } else if (timestamp != t->segment_timestamp && !continues(t, key, timestamp, marker)) {
+    }
+    if (is_first || (timestamp != t->segment_timestamp && !continues(t, key, timestamp, marker))) {
         begin_press(t, key, timestamp);
     }
     t->segment_timestamp = timestamp;
