@@ -56,7 +56,8 @@ export function pidOf(service) {
   return Number(readFileSync(join(run, `${service}.pid`), 'utf8'));
 }
 
-// kill -9; the result starts the same program with the same words and surroundings.
+// kill -9; the result starts the same program with the same words and surroundings, but for
+// changes of its environment.
 export function kill(service) {
   const pid = pidOf(service);
   const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
@@ -65,10 +66,11 @@ export function kill(service) {
     readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter(Boolean)
       .map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]));
   process.kill(pid, 'SIGKILL');
-  return () => {
+  return (changes = {}) => {
     const log = openSync(join(run, 'earshot.log'), 'a');
     const stdio = ['ignore', log, log];
-    const child = spawn(words[0], words.slice(1), { cwd, env, detached: true, stdio });
+    const options = { cwd, env: { ...env, ...changes }, detached: true, stdio };
+    const child = spawn(words[0], words.slice(1), options);
     child.unref();
     writeFileSync(join(run, `${service}.pid`), `${child.pid}\n`);
   };

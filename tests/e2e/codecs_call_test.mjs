@@ -1,0 +1,151 @@
+// codecs_call_test.mjs - what a real Chromium sends and presses: RED, G.711, a key of two seconds
+import { createServer, connect } from 'node:net';
+
+import { openCall, openChromium } from './chromium.mjs';
+import { check, kill, metric, sleep, until, withSuite } from './suite.mjs';
+
+const tapPort = 7299;
+const stubPort = 7200;
+const type = { audioIn: 0x20, speech: 0x30, dtmf: 0x31 };
+const headerBytes = 32;
+const fromRed = 4;
+
+// Signaling lets calls in again.
+const ready = async () => (await fetch('http://127.0.0.1:7803/readyz')).ok;
+
+// What the transceiver says to its backend, read on the way to it: docs/backend-protocol.md.
+class Tap {
+  frames = []; // { type, flags, json } of SPEECH and DTMF, and every AUDIO_IN without its samples
+
+  #server = createServer((transceiver) => {
+    const backend = connect(stubPort, '127.0.0.1');
+    let rest = Buffer.alloc(0);
+    transceiver.on('data', (bytes) => { rest = this.#read(Buffer.concat([rest, bytes])); });
+    transceiver.pipe(backend).pipe(transceiver);
+    transceiver.on('error', () => backend.destroy());
+    backend.on('error', () => transceiver.destroy());
+  });
+
+  open() { return new Promise((done) => this.#server.listen(tapPort, '127.0.0.1', done)); }
+
+  close() { this.#server.close(); }
+
+  of(wanted) { return this.frames.filter((frame) => frame.type === wanted); }
+
+  #read(bytes) {
+    while (bytes.length >= headerBytes && bytes.length >= 4 + bytes.readUInt32LE(0)) {
+      const end = 4 + bytes.readUInt32LE(0);
+      const frame = { type: bytes[5], flags: bytes.readUInt16LE(6) };
+      if (frame.type === type.speech || frame.type === type.dtmf) {
+        frame.json = JSON.parse(bytes.subarray(headerBytes, end));
+      }
+      if (Object.values(type).includes(frame.type)) this.frames.push(frame);
+      bytes = bytes.subarray(end);
+    }
+    return bytes;
+  }
+}
+
+// Before Talk: the page's offers put this codec first.
+const prefer = (mimeType) => `(() => {
+  const offer = RTCPeerConnection.prototype.createOffer;
+  const set = RTCPeerConnection.prototype.setLocalDescription;
+  const sort = (connection) => {
+    const codecs = RTCRtpReceiver.getCapabilities('audio').codecs;
+    const is = (codec) => codec.mimeType.toLowerCase() === '${mimeType}'.toLowerCase();
+    for (const transceiver of connection.getTransceivers()) {
+      transceiver.setCodecPreferences(codecs.toSorted((a, b) => is(b) - is(a)));
+    }
+  };
+  RTCPeerConnection.prototype.createOffer = function (...words) {
+    sort(this);
+    return offer.apply(this, words);
+  };
+  RTCPeerConnection.prototype.setLocalDescription = function (...words) {
+    if (words.length === 0 && this.signalingState === 'stable') sort(this);
+    return set.apply(this, words);
+  };
+})()`;
+
+// A promise of what Chromium sends: its codec and the mean size of a packet.
+const sending = `window.connections.at(-1).getStats().then((report) => {
+  const all = [...report.values()];
+  const out = all.find((s) => s.type === 'outbound-rtp' && s.kind === 'audio');
+  const into = all.find((s) => s.type === 'inbound-rtp' && s.kind === 'audio');
+  const codecOf = (s) => report.get(s?.codecId)?.mimeType;
+  return { sends: codecOf(out), hears: codecOf(into), bytes: out.bytesSent / out.packetsSent };
+})`;
+
+async function hang(page) {
+  await page.getByRole('button', { name: 'Hang up' }).click();
+  await until('the session ends',
+    async () => await metric('transceiver', 'earshot_transceiver_sessions_active') === 0);
+  await page.close();
+}
+
+async function checkHum(page, what) {
+  await until(`the hum comes back over ${what}`, async () =>
+    Math.abs(await page.evaluate(() => window.earshot.peakHz) - 440) <= 5);
+  check(`the strongest frequency over ${what} is 440 +- 5 Hz`, true);
+}
+
+async function checkRed(browser, tap) {
+  const page = await openCall(browser);
+  await checkHum(page, 'RED');
+  await sleep(1000);
+  const seen = await page.evaluate(sending);
+  // Its statistics name the codec inside of RED. A frame of Opus alone has some 80 bytes.
+  check('Chromium sends each frame twice, as RED', seen.sends === 'audio/opus' && seen.bytes > 120,
+    seen);
+  check('nothing had to be taken out of a copy',
+    tap.of(type.audioIn).every((frame) => (frame.flags & fromRed) === 0));
+  await hang(page);
+}
+
+async function checkKey(browser, tap) {
+  const page = await openCall(browser);
+  await checkHum(page, 'Opus');
+  tap.frames.length = 0;
+  const canPress = await page.evaluate(() => {
+    const [sender] = window.connections.at(-1).getSenders();
+    sender.dtmf.insertDTMF('5', 2000);
+    return sender.dtmf.canInsertDTMF;
+  });
+  check('Chromium can press keys', canPress);
+  await until('the key is told', () => tap.of(type.dtmf).length > 0);
+  await sleep(1000);
+  const keys = tap.of(type.dtmf).map((frame) => frame.json);
+  check('a press of two seconds is one digit', keys.length === 1 && keys[0].digit === '5' &&
+    Math.abs(keys[0].duration_ms - 2000) <= 60, keys);
+  await hang(page);
+}
+
+async function checkG711(browser, tap, mimeType) {
+  const context = await browser.newContext();
+  await context.addInitScript(prefer(mimeType));
+  const call = await openCall({ newPage: (options) => context.newPage(options) });
+  await checkHum(call, mimeType);
+  tap.frames.length = 0;
+  await sleep(1000);
+  const seen = await call.evaluate(sending);
+  check(`${mimeType} goes both ways`, seen.sends === mimeType && seen.hears === mimeType, seen);
+  const frames = tap.of(type.audioIn);
+  check('the backend gets 50 frames a second of it', frames.length > 40 && frames.length < 60,
+    frames.length);
+  await hang(call);
+  await context.close();
+}
+
+const tap = new Tap();
+await tap.open();
+await withSuite(['--mode', 'echo'], async () => {
+  kill('transceiver')({ EARSHOT_BACKEND: `127.0.0.1:${tapPort}` });
+  await until('the transceiver is back', async () => await ready().catch(() => false));
+  const browser = await openChromium();
+  await checkRed(browser, tap);
+  await checkKey(browser, tap);
+  await checkG711(browser, tap, 'audio/PCMU');
+  await checkG711(browser, tap, 'audio/PCMA');
+  await browser.close();
+});
+tap.close();
