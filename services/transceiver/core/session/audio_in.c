@@ -57,7 +57,7 @@ void audio_in_destroy(struct audio_in *a)
 
 /* --- speech ----------------------------------------------------------------------------------- */
 
-static void send_speech(struct audio_in *a)
+static void send_speech(struct audio_in *a, bool is_replayed)
 {
     struct speech_event event;
     while (speech_detector_poll(&a->speech, &event)) {
@@ -71,7 +71,7 @@ static void send_speech(struct audio_in *a)
             .payload = bytes_view_of(json, len),
         };
         outbox_add_frame(a->config.outbox, a->config.session_id, &frame);
-        a->has_onset = a->has_onset || event.is_started;
+        a->has_onset = a->has_onset || (event.is_started && !is_replayed);
     }
 }
 
@@ -114,7 +114,7 @@ static uint16_t flags_of(const struct audio_in *a, const struct voice_history_sl
 static void send_frame(struct audio_in *a, const struct voice_history_slot *slot, bool is_replayed,
                        struct bytes_view payload)
 {
-    send_speech(a);
+    send_speech(a, is_replayed);
     const struct backend_frame frame = {
         .type = BACKEND_AUDIO_IN,
         .flags = flags_of(a, slot, is_replayed),

@@ -42,7 +42,7 @@ enum audio_in_result {
 enum audio_in_result audio_in_put(struct audio_in *a, const struct voice_history_slot *slot,
                                   bool is_replayed, uint64_t now_us);
 
-/* The client has begun to speak since the last call. */
+/* The client has begun to speak since the last call. Who was heard before interrupts nobody. */
 MUST_USE bool audio_in_take_onset(struct audio_in *a);
 
 #endif
