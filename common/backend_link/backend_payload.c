@@ -165,9 +165,9 @@ static json_t *start_object(const struct backend_start *in)
                   text_or_empty(in->client_language), "place", text_or_empty(in->client_place));
     json_t *start = json_pack(
         "{s:s, s:o, s:o, s:I, s:I, s:o, s:o, s:b, s:i, s:b}", "call_id", in->call_id, "in",
-        format_list(in->format, in->format_count), "out", format_list(in->format, in->format_count),
-        "credit_us", (json_int_t)in->credit_us, "wall_clock_us", (json_int_t)in->wall_clock_us,
-        "trace_id", text_or_empty(in->trace_id), "client", client, "events", in->has_events,
+        format_list(in->in, in->in_count), "out", format_list(in->out, in->out_count), "credit_us",
+        (json_int_t)in->credit_us, "wall_clock_us", (json_int_t)in->wall_clock_us, "trace_id",
+        text_or_empty(in->trace_id), "client", client, "events", in->has_events,
         "max_message_bytes", BACKEND_MESSAGE_BYTES_MAX, "restarted", in->is_restarted);
     if (in->resume_token != NULL) {
         (void)json_object_set_new(start, "resume_token", json_string(in->resume_token));
@@ -300,7 +300,7 @@ bool backend_ended_decode(struct bytes_view payload, struct backend_ended *out)
     json_t *totals = json_object_get(o.object, "totals");
     if (totals != NULL) {
         struct backend_json t = {json_incref(totals), !json_is_object(totals)};
-        out->audio_in_us = backend_json_u64(&t, "audio_in_us", INT64_MAX, 0);
+        out->audio_in_frames = backend_json_u64(&t, "audio_in_frames", INT64_MAX, 0);
         out->audio_out_us = backend_json_u64(&t, "audio_out_us", INT64_MAX, 0);
         o.failed = !backend_json_close(&t) || o.failed;
     }
@@ -310,7 +310,7 @@ bool backend_ended_decode(struct bytes_view payload, struct backend_ended *out)
 size_t backend_ended_encode(const struct backend_ended *in, char *text, size_t cap)
 {
     return backend_json_dump(json_pack("{s:s, s:{s:I, s:I}}", "reason", in->reason, "totals",
-                                       "audio_in_us", (json_int_t)in->audio_in_us, "audio_out_us",
-                                       (json_int_t)in->audio_out_us),
+                                       "audio_in_frames", (json_int_t)in->audio_in_frames,
+                                       "audio_out_us", (json_int_t)in->audio_out_us),
                              text, cap);
 }

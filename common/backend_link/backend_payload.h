@@ -38,9 +38,11 @@ struct backend_go_away {
 
 struct backend_start {
     const char *call_id;
-    const char *resume_token;                          /* NULL: the call can not be resumed */
-    struct backend_format format[BACKEND_FORMATS_MAX]; /* offered for both directions, in order */
-    size_t format_count;
+    const char *resume_token;                      /* NULL: the call can not be resumed */
+    struct backend_format in[BACKEND_FORMATS_MAX]; /* what is offered, in order */
+    size_t in_count;
+    struct backend_format out[BACKEND_FORMATS_MAX];
+    size_t out_count;
     uint64_t credit_us;
     uint64_t wall_clock_us;
     struct bytes_view trace_id;
@@ -106,8 +108,8 @@ struct backend_end {
 /* The last word of a session. */
 struct backend_ended {
     char reason[BACKEND_TEXT_CAP];
-    uint64_t audio_in_us;  /* media time of all AUDIO_IN */
-    uint64_t audio_out_us; /* of all AUDIO_OUT that was accepted */
+    uint64_t audio_in_frames; /* AUDIO_IN with samples */
+    uint64_t audio_out_us;    /* media time of all AUDIO_OUT that counted against the credit */
 };
 
 struct backend_error {

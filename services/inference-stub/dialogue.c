@@ -41,10 +41,12 @@ struct dialogue {
     struct dialogue_config config;
     uint64_t credit_samples; /* that may be sent in all */
     uint64_t sent_samples;
-    uint32_t utterance; /* the newest id, 0 before the first */
-    bool is_open;       /* more may be appended to it */
-    bool is_alive;      /* the transceiver has not said that it is done */
-    uint32_t flush;     /* to be sent; 0 = none */
+    uint32_t utterance;         /* the newest id, 0 before the first */
+    uint64_t utterance_samples; /* of it, sent */
+    bool is_resumed;            /* it goes on after a resume */
+    bool is_open;               /* more may be appended to it */
+    bool is_alive;              /* the transceiver has not said that it is done */
+    uint32_t flush;             /* to be sent; 0 = none */
     struct echo echo;
     struct tone tone;
     struct parrot parrot;
@@ -94,6 +96,8 @@ static uint64_t credit_left(const struct dialogue *d)
 static void open_utterance(struct dialogue *d)
 {
     d->utterance++;
+    d->utterance_samples = 0;
+    d->is_resumed = false;
     d->is_open = true;
     d->is_alive = true;
 }
@@ -254,7 +258,7 @@ void dialogue_connected(struct dialogue *d)
         return;
     }
     d->parrot.is_connected = true;
-    if (!turn_recorder_is_recording(d->parrot.recorder)) {
+    if (!d->config.is_restarted && !turn_recorder_is_recording(d->parrot.recorder)) {
         parrot_say(d, d->config.greeting);
     }
 }
@@ -263,6 +267,37 @@ void dialogue_credit(struct dialogue *d, uint64_t limit_us)
 {
     const uint64_t samples = pcm_samples_of_us(d->config.rate_hz, limit_us);
     d->credit_samples = samples > d->credit_samples ? samples : d->credit_samples;
+}
+
+/* Only a parrot still has what it said; it says again what did not arrive. */
+static void parrot_go_back(struct dialogue *d, uint64_t samples)
+{
+    struct pcm_view *reply = &d->parrot.reply;
+    if (reply->samples != NULL) {
+        *reply = (struct pcm_view){reply->samples - samples, reply->count + samples};
+        d->is_open = reply->count > 0;
+    }
+}
+
+void dialogue_resume(struct dialogue *d, const struct backend_position *position)
+{
+    const uint32_t rate_hz = d->config.rate_hz;
+    const bool is_same = position->utterance == d->utterance;
+    const uint64_t arrived = is_same ? pcm_samples_of_us(rate_hz, position->received_us) : 0;
+    const uint64_t lost = d->utterance_samples > arrived ? d->utterance_samples - arrived : 0;
+    d->sent_samples = pcm_samples_of_us(rate_hz, position->received_total_us);
+    d->credit_samples = pcm_samples_of_us(rate_hz, position->credit_us);
+    if (!d->is_alive) {
+        d->flush = is_same ? d->utterance : d->flush; /* the flush may be what was lost */
+        return;
+    }
+    if (d->config.mode == DIALOGUE_PARROT) {
+        parrot_go_back(d, lost);
+        d->utterance_samples -= lost;
+        d->is_resumed = true;
+    } else if (lost > 0) {
+        d->is_open = false; /* the next sample begins another one */
+    }
 }
 
 void dialogue_playback(struct dialogue *d, const struct backend_playback *playback)
@@ -332,7 +367,11 @@ bool dialogue_take_audio(struct dialogue *d, struct dialogue_audio *out)
         pcm = parrot_take(d, room);
         break;
     }
+    *out = (struct dialogue_audio){d->utterance, pcm, !d->is_open, 0};
+    if (d->is_resumed) {
+        out->offset_us = d->utterance_samples * US_PER_S / d->config.rate_hz;
+    }
     d->sent_samples += pcm.count;
-    *out = (struct dialogue_audio){d->utterance, pcm, !d->is_open};
+    d->utterance_samples += pcm.count;
     return pcm.count > 0;
 }

@@ -29,6 +29,7 @@ struct dialogue_config {
     uint32_t tone_hz;         /* below half the rate */
     struct pcm_view greeting; /* at rate_hz, not empty, outlives the dialogue */
     uint64_t credit_us;       /* of SESSION_START */
+    bool is_restarted;        /* the call had another agent before: no greeting */
     struct stub_counters *counters;
 };
 
@@ -44,6 +45,9 @@ void dialogue_connected(struct dialogue *d);
 void dialogue_credit(struct dialogue *d, uint64_t limit_us);
 void dialogue_playback(struct dialogue *d, const struct backend_playback *playback);
 /* flags: enum backend_audio_in_flag */
+/* Another connection: the transceiver has this much, and goes on there. What of the newest
+ * utterance was lost on the way is said again if it is still known; else that utterance ends. */
+void dialogue_resume(struct dialogue *d, const struct backend_position *position);
 void dialogue_audio_in(struct dialogue *d, struct pcm_view pcm, unsigned flags, uint64_t now_us);
 void dialogue_tick(struct dialogue *d, uint64_t now_us);
 uint64_t dialogue_next_timeout(const struct dialogue *d);
@@ -52,6 +56,7 @@ struct dialogue_audio {
     uint32_t utterance;
     struct pcm_view pcm; /* borrowed until the next call on the dialogue */
     bool is_last;
+    uint64_t offset_us; /* of the first sample in its utterance, after a resume; 0 = append */
 };
 
 /* Drain both after each call above, flushes first. */

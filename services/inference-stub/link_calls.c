@@ -1,6 +1,8 @@
 /* link_calls.c - see link_calls.h */
 #include "services/inference-stub/link_calls.h"
 
+#include "services/inference-stub/session_shelf.h"
+
 #include <stdlib.h>
 
 void link_calls_init(struct link_calls *c)
@@ -37,26 +39,46 @@ struct call *link_calls_find(struct link_calls *c, uint32_t handle)
     return call;
 }
 
-struct call *link_calls_add(struct link_calls *c, const struct stub_behaviour *behaviour,
-                            uint32_t handle, uint64_t now_us)
+static struct call *adopt(struct link_calls *c, struct stub_session *session, uint32_t handle)
 {
     struct call *call = c->count == LINK_CALLS_MAX ? NULL : calloc(1, sizeof(*call));
     if (call == NULL) {
+        stub_session_destroy(session);
         return NULL;
     }
     call->handle = handle;
-    call->session = stub_session_create(behaviour, handle, now_us);
-    if (call->session == NULL) {
-        free(call);
-        return NULL;
-    }
+    call->session = session;
     LIST_INSERT_HEAD(bucket_of(c, handle), call, bucket);
     c->count++;
     return call;
 }
 
-void link_calls_remove(struct link_calls *c, struct call *call)
+struct call *link_calls_add(struct link_calls *c, const struct stub_behaviour *behaviour,
+                            uint32_t handle, uint64_t now_us)
 {
+    struct stub_session *session =
+        c->count == LINK_CALLS_MAX ? NULL : stub_session_create(behaviour, handle, now_us);
+    return session == NULL ? NULL : adopt(c, session, handle);
+}
+
+struct call *link_calls_resume(struct link_calls *c, const struct stub_behaviour *behaviour,
+                               const struct backend_frame *frame, uint64_t now_us)
+{
+    struct backend_resume resume;
+    struct stub_session *session = NULL;
+    if (behaviour->shelf != NULL && backend_resume_decode(frame->payload, &resume)) {
+        session = session_shelf_take(behaviour->shelf, resume.token, now_us);
+    }
+    if (session == NULL) {
+        return link_calls_add(c, behaviour, frame->session, now_us);
+    }
+    stub_session_resume(session, frame->session, &resume, now_us);
+    return adopt(c, session, frame->session);
+}
+
+static struct stub_session *remove_call(struct link_calls *c, struct call *call)
+{
+    struct stub_session *session = call->session;
     for (size_t i = 0; i < FRAME_CLASSES; i++) {
         if (call->is_waiting[i]) {
             TAILQ_REMOVE(&c->waiting[i], call, waiting[i]);
@@ -64,8 +86,27 @@ void link_calls_remove(struct link_calls *c, struct call *call)
     }
     LIST_REMOVE(call, bucket);
     c->count--;
-    stub_session_destroy(call->session);
     free(call);
+    return session;
+}
+
+void link_calls_remove(struct link_calls *c, struct call *call)
+{
+    stub_session_destroy(remove_call(c, call));
+}
+
+void link_calls_shelve(struct link_calls *c, struct session_shelf *shelf, uint64_t now_us)
+{
+    for (size_t i = 0; i < LINK_CALLS_BUCKETS; i++) {
+        while (!LIST_EMPTY(&c->bucket[i])) {
+            struct stub_session *session = remove_call(c, LIST_FIRST(&c->bucket[i]));
+            if (stub_session_can_resume(session)) {
+                session_shelf_put(shelf, session, now_us);
+            } else {
+                stub_session_destroy(session);
+            }
+        }
+    }
 }
 
 void link_calls_let_wait(struct link_calls *c, struct call *call)

@@ -40,6 +40,12 @@ struct call *link_calls_find(struct link_calls *c, uint32_t handle);
 /* A new session; the handle is not in use. NULL when full, or without memory. */
 struct call *link_calls_add(struct link_calls *c, const struct stub_behaviour *behaviour,
                             uint32_t handle, uint64_t now_us);
+/* SESSION_RESUME: a call that is kept goes on under this handle; one that is not is made, and will
+ * say so. NULL as for add. */
+struct call *link_calls_resume(struct link_calls *c, const struct stub_behaviour *behaviour,
+                               const struct backend_frame *frame, uint64_t now_us);
+/* Those that can go on elsewhere are put on the shelf; no call is left. */
+void link_calls_shelve(struct link_calls *c, struct session_shelf *shelf, uint64_t now_us);
 void link_calls_remove(struct link_calls *c, struct call *call);
 
 /* It may have something to write: it gets its turn in every class. */

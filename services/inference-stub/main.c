@@ -75,12 +75,14 @@ static bool serve(const struct stub_config *config, struct stub_behaviour *behav
 static bool run(const struct stub_config *config, struct fault *fault)
 {
     static struct stub_counters counters;
+    static struct log_limit session_lines = {.lines_per_s = LOG_EVENTS_PER_S};
     struct stub_behaviour behaviour = {
         .mode = config->mode,
         .mode_name = stub_config_mode_name(config->mode),
         .echo_delay_us = config->echo_delay_us,
         .tone_hz = config->tone_hz,
         .sessions_max = config->sessions_max,
+        .session_lines = &session_lines,
         .counters = &counters,
     };
     log_open(SERVICE, config->log_level, config->log_format);

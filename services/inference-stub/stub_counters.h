@@ -23,6 +23,7 @@ enum stub_close_reason {
 
 enum stub_session_outcome {
     STUB_SESSION_ACCEPTED,
+    STUB_SESSION_RESUMED,
     STUB_SESSION_NO_FORMAT, /* the rest is rejected */
     STUB_SESSION_FULL,
     STUB_SESSION_DRAINING,

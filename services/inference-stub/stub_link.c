@@ -94,6 +94,13 @@ void stub_link_destroy(struct stub_link *l)
     free(l);
 }
 
+void stub_link_shelve(struct stub_link *l, uint64_t now_us)
+{
+    if (l->behaviour->shelf != NULL) {
+        link_calls_shelve(&l->calls, l->behaviour->shelf, now_us);
+    }
+}
+
 /* --- errors ----------------------------------------------------------------------------------- */
 
 static void set_error(struct stub_link *l, const struct backend_frame *frame, const char *code,
@@ -185,14 +192,19 @@ static void connection_input(struct stub_link *l, const struct backend_frame *fr
 static void call_input(struct stub_link *l, const struct backend_frame *frame, uint64_t now_us)
 {
     struct call *call = link_calls_find(&l->calls, frame->session);
+    bool is_resumed = false;
     if (call == NULL) {
-        if (frame->type != BACKEND_SESSION_START && frame->type != BACKEND_SESSION_RESUME) {
+        if (frame->type == BACKEND_SESSION_RESUME) {
+            call = link_calls_resume(&l->calls, l->behaviour, frame, now_us);
+            is_resumed = call != NULL && stub_session_can_resume(call->session);
+        } else if (frame->type == BACKEND_SESSION_START) {
+            call = link_calls_add(&l->calls, l->behaviour, frame->session, now_us);
+        } else {
             if (frame->type < BACKEND_FRAME_TYPE_OPTIONAL_FROM) {
                 report(l, frame, "no_session", "unknown session handle", now_us);
             }
             return;
         }
-        call = link_calls_add(&l->calls, l->behaviour, frame->session, now_us);
         if (call == NULL) {
             fail(l, STUB_CLOSE_OVERLOAD, "overload", "no room for another session", frame, now_us);
             return;
@@ -204,7 +216,7 @@ static void call_input(struct stub_link *l, const struct backend_frame *frame, u
         return;
     }
     call->sequence_in++;
-    if (!stub_session_input(call->session, frame, now_us)) {
+    if (!is_resumed && !stub_session_input(call->session, frame, now_us)) {
         fail(l, STUB_CLOSE_BAD_FRAME, "bad_frame", "not a frame this session can have", frame,
              now_us);
         return;
@@ -284,6 +296,7 @@ static bool take_hello(struct stub_link *l, struct backend_frame *out)
         .session_count_max = l->behaviour->sessions_max < LINK_CALLS_MAX
                                  ? l->behaviour->sessions_max
                                  : LINK_CALLS_MAX,
+        .can_resume = l->behaviour->shelf != NULL,
         .heartbeat_ms = HEARTBEAT_MS,
     };
     (void)snprintf(hello.instance, sizeof(hello.instance), "%s", l->instance);

@@ -23,6 +23,8 @@ struct stub_link;
 struct stub_link *stub_link_create(const struct stub_behaviour *behaviour, const char *instance,
                                    uint64_t now_us);
 void stub_link_destroy(struct stub_link *l);
+/* The connection is gone: its calls wait on the shelf for the transceiver. Then destroy. */
+void stub_link_shelve(struct stub_link *l, uint64_t now_us);
 
 /* Read into reserve's room, then commit: frames are handled at once. */
 struct bytes_span stub_link_reserve(struct stub_link *l);

@@ -16,9 +16,10 @@ static const char *const close_reason[STUB_CLOSE_REASONS] = {
 };
 
 static const char *const session_outcome[STUB_SESSION_OUTCOMES] = {
-    [STUB_SESSION_ACCEPTED] = "accepted", [STUB_SESSION_NO_FORMAT] = "no_format",
-    [STUB_SESSION_FULL] = "full",         [STUB_SESSION_DRAINING] = "draining",
-    [STUB_SESSION_TIMEOUT] = "timeout",   [STUB_SESSION_NO_RESUME] = "no_resume",
+    [STUB_SESSION_ACCEPTED] = "accepted",   [STUB_SESSION_RESUMED] = "resumed",
+    [STUB_SESSION_NO_FORMAT] = "no_format", [STUB_SESSION_FULL] = "full",
+    [STUB_SESSION_DRAINING] = "draining",   [STUB_SESSION_TIMEOUT] = "timeout",
+    [STUB_SESSION_NO_RESUME] = "no_resume",
 };
 
 const char *stub_metrics_close_reason(enum stub_close_reason reason)

@@ -4,6 +4,7 @@
 #include "common/base/random.h"
 #include "common/runtime/clock.h"
 #include "common/runtime/process.h"
+#include "services/inference-stub/session_shelf.h"
 #include "services/inference-stub/stub_link.h"
 #include "services/inference-stub/stub_listener.h"
 #include "services/inference-stub/stub_metrics.h"
@@ -34,6 +35,7 @@ struct connection {
 struct stub_port {
     const struct stub_config *config;
     struct stub_behaviour *behaviour;
+    struct session_shelf shelf;
     char instance[9];
     int epoll_fd;
     int listen_fd; /* -1 while draining */
@@ -74,6 +76,8 @@ struct stub_port *stub_port_open(const struct stub_config *config, struct stub_b
     (void)snprintf(p->instance, sizeof(p->instance), "%08x", random_u32(random_system()));
     p->config = config;
     p->behaviour = behaviour;
+    session_shelf_init(&p->shelf);
+    behaviour->shelf = &p->shelf;
     p->signal_fd = signal_fd;
     p->accept_again_us = TIME_NEVER;
     p->drain_deadline_us = TIME_NEVER;
@@ -103,6 +107,9 @@ static void drop_connection(struct stub_port *p, size_t index, enum stub_close_r
                  stub_metrics_close_reason(reason), stub_link_session_count(c->link),
                  (unsigned long long)p->log_limit.held_back);
     }
+    if (!p->behaviour->is_draining) {
+        stub_link_shelve(c->link, clock_now_us());
+    }
     stub_link_destroy(c->link);
     (void)close(c->fd);
     free(c);
@@ -127,6 +134,8 @@ void stub_port_close(struct stub_port *p)
     while (p->connection_count > 0) {
         drop_connection(p, 0, STUB_CLOSE_DRAINED);
     }
+    session_shelf_clear(&p->shelf);
+    p->behaviour->shelf = NULL;
     close_listener(p);
     if (p->epoll_fd >= 0) {
         (void)close(p->epoll_fd);
@@ -293,6 +302,7 @@ static void handle_event(struct stub_port *p, const struct epoll_event *event, u
 
 static void tick(struct stub_port *p, uint64_t now_us)
 {
+    session_shelf_tick(&p->shelf, now_us);
     if (now_us >= p->accept_again_us) {
         p->accept_again_us = TIME_NEVER;
         (void)watch(p, EPOLL_CTL_ADD, p->listen_fd, EPOLLIN, &p->listen_fd);

@@ -2,7 +2,7 @@
  * stub_port.h - the sockets of the stub: one thread, one epoll, many connections
  *
  * Takes:   connections of transceivers on a TCP address or a UNIX socket.
- * Owns:    the listener and the connections.
+ * Owns:    the listener, the connections, and the calls of connections that broke.
  * Bounds:  connections_max connections; more are closed at once and counted. A connection costs
  *          some 200 KB and whatever its sessions take.
  * Ends:    SIGTERM: no new connection and no new session; ends when the last session has, or after

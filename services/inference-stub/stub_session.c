@@ -2,6 +2,7 @@
 #include "services/inference-stub/stub_session.h"
 
 #include "common/runtime/log.h"
+#include "services/inference-stub/audio_frames.h"
 #include "services/inference-stub/chunked_message.h"
 #include "services/inference-stub/rate_choice.h"
 #include "services/inference-stub/realtime_events.h"
@@ -29,7 +30,8 @@ struct stub_session {
     enum session_state state;
     uint64_t start_deadline_us;
     struct chunked_message message;
-    uint8_t rate_khz;
+    char token[BACKEND_TOKEN_CAP]; /* empty: can not be resumed */
+    struct audio_frames audio;
     bool has_events;
     struct dialogue *dialogue; /* while RUNNING */
     bool accept_waits;
@@ -81,8 +83,22 @@ void stub_session_destroy(struct stub_session *s)
 {
     if (s != NULL) {
         stop_running(s);
+        explicit_bzero(s->token, sizeof(s->token));
         free(s);
     }
+}
+
+/* Without a limit every line is written. */
+static bool may_log(const struct stub_session *s, uint64_t now_us)
+{
+    struct log_limit *limit = s->behaviour->session_lines;
+    return limit == NULL || log_limit_pass(limit, now_us);
+}
+
+static unsigned long long held_back(const struct stub_session *s)
+{
+    const struct log_limit *limit = s->behaviour->session_lines;
+    return limit == NULL ? 0 : limit->held_back;
 }
 
 /* --- errors and ends -------------------------------------------------------------------------- */
@@ -101,7 +117,7 @@ static void report(struct stub_session *s, const struct backend_frame *frame, co
 }
 
 static void reject(struct stub_session *s, enum stub_session_outcome outcome, const char *code,
-                   const char *message)
+                   const char *message, uint64_t now_us)
 {
     metric_add(&s->behaviour->counters->sessions[outcome], 1);
     stop_running(s);
@@ -109,10 +125,13 @@ static void reject(struct stub_session *s, enum stub_session_outcome outcome, co
     s->reject.retry_elsewhere = outcome == STUB_SESSION_FULL || outcome == STUB_SESSION_DRAINING;
     (void)snprintf(s->reject.code, sizeof(s->reject.code), "%s", code);
     (void)snprintf(s->reject.message, sizeof(s->reject.message), "%s", message);
-    log_info("session.rejected session=%u code=%s", s->handle, code);
+    if (may_log(s, now_us)) {
+        log_info("session.rejected session=%u code=%s held_back=%llu", s->handle, code,
+                 held_back(s));
+    }
 }
 
-static bool session_end(struct stub_session *s, const struct backend_frame *frame)
+static bool session_end(struct stub_session *s, const struct backend_frame *frame, uint64_t now_us)
 {
     struct backend_end end;
     char reason[LOG_ESCAPED_CAP];
@@ -121,42 +140,50 @@ static bool session_end(struct stub_session *s, const struct backend_frame *fram
     }
     stop_running(s);
     s->state = SESSION_ENDING;
-    log_info("session.ended session=%u reason=%s", s->handle,
-             log_escape(bytes_view_of_text(end.reason), reason, sizeof(reason)));
+    if (may_log(s, now_us)) {
+        log_info("session.ended session=%u reason=%s held_back=%llu", s->handle,
+                 log_escape(bytes_view_of_text(end.reason), reason, sizeof(reason)), held_back(s));
+    }
     return true;
 }
 
 /* --- start ------------------------------------------------------------------------------------ */
 
-static void run(struct stub_session *s, const struct backend_start_request *r)
+static void run(struct stub_session *s, const struct backend_start_request *r, uint64_t now_us)
 {
     const struct stub_behaviour *b = s->behaviour;
     const struct dialogue_config config = {
         .mode = b->mode,
-        .rate_hz = s->rate_khz * 1000u,
+        .rate_hz = s->audio.rate_khz * 1000u,
         .echo_delay_us = b->echo_delay_us,
         .tone_hz = b->tone_hz,
-        .greeting = s->rate_khz == 16 ? b->greeting_16k : b->greeting_24k,
+        .greeting = s->audio.rate_khz == 16 ? b->greeting_16k : b->greeting_24k,
         .credit_us = r->credit_us,
+        .is_restarted = r->is_restarted,
         .counters = b->counters,
     };
     s->dialogue = dialogue_create(&config);
     if (s->dialogue == NULL) {
-        reject(s, STUB_SESSION_FULL, "overload", "out of memory");
+        reject(s, STUB_SESSION_FULL, "overload", "out of memory", now_us);
         return;
     }
     s->state = SESSION_RUNNING;
     s->has_events = r->has_events;
+    memcpy(s->token, r->resume_token, sizeof(s->token));
     s->accept_waits = true;
     metric_add(&b->counters->sessions_open, 1);
     metric_add(&b->counters->sessions[STUB_SESSION_ACCEPTED], 1);
     char call[LOG_ESCAPED_CAP];
-    log_info("session.started session=%u call=%s mode=%s rate_khz=%u", s->handle,
-             log_escape(bytes_view_of_text(r->call_id), call, sizeof(call)), b->mode_name,
-             s->rate_khz);
+    if (may_log(s, now_us)) {
+        log_info("session.started session=%u call=%s mode=%s rate_khz=%u restarted=%s "
+                 "held_back=%llu",
+                 s->handle, log_escape(bytes_view_of_text(r->call_id), call, sizeof(call)),
+                 b->mode_name, s->audio.rate_khz, r->is_restarted ? "true" : "false", held_back(s));
+    }
 }
 
-static bool session_start(struct stub_session *s, const struct backend_frame *frame)
+static bool session_start(struct stub_session *s, const struct backend_frame *frame,
+                          uint64_t now_us)
 {
     if (!chunked_message_append(&s->message, frame->payload)) {
         return false;
@@ -172,65 +199,63 @@ static bool session_start(struct stub_session *s, const struct backend_frame *fr
     }
     s->start_deadline_us = TIME_NEVER;
     /* A parrot speaks at the rate of its own voice where it can. */
-    s->rate_khz = rate_choice_khz(&request, s->behaviour->mode == DIALOGUE_PARROT);
+    s->audio.rate_khz = rate_choice_khz(&request, s->behaviour->mode == DIALOGUE_PARROT);
     if (s->behaviour->is_draining) {
-        reject(s, STUB_SESSION_DRAINING, "overload", "this backend is going away");
+        reject(s, STUB_SESSION_DRAINING, "overload", "this backend is going away", now_us);
     } else if (metric_get(&s->behaviour->counters->sessions_open) >= s->behaviour->sessions_max) {
-        reject(s, STUB_SESSION_FULL, "overload", "sessions_max is reached");
-    } else if (s->rate_khz == 0) {
+        reject(s, STUB_SESSION_FULL, "overload", "sessions_max is reached", now_us);
+    } else if (s->audio.rate_khz == 0) {
         reject(s, STUB_SESSION_NO_FORMAT, "codec",
-               "neither pcm16/16000 nor pcm16/24000 is offered both ways");
+               "neither pcm16/16000 nor pcm16/24000 is offered both ways", now_us);
     } else {
-        run(s, &request);
+        run(s, &request, now_us);
     }
     return true;
 }
 
+/* --- another connection ----------------------------------------------------------------------- */
+
+bool stub_session_can_resume(const struct stub_session *s)
+{
+    return s->state == SESSION_RUNNING && s->token[0] != '\0';
+}
+
+bool stub_session_has_token(const struct stub_session *s, const char *token)
+{
+    return strcmp(s->token, token) == 0;
+}
+
+void stub_session_resume(struct stub_session *s, uint32_t handle,
+                         const struct backend_resume *resume, uint64_t now_us)
+{
+    char call[LOG_ESCAPED_CAP];
+    assert(s->state == SESSION_RUNNING);
+    s->handle = handle;
+    memcpy(s->token, resume->next_token, sizeof(s->token));
+    s->accept_waits = true;
+    s->error_waits = false;
+    chunked_message_drop(&s->message);
+    dialogue_resume(s->dialogue, &resume->position);
+    metric_add(&s->behaviour->counters->sessions[STUB_SESSION_RESUMED], 1);
+    if (may_log(s, now_us)) {
+        log_info("session.resumed session=%u call=%s held_back=%llu", handle,
+                 log_escape(bytes_view_of_text(resume->call_id), call, sizeof(call)), held_back(s));
+    }
+}
+
 /* --- a running session ------------------------------------------------------------------------ */
-
-/* A frame without samples is as long as its header says. */
-static void silence_in(struct stub_session *s, const struct backend_frame *frame, uint64_t now_us)
-{
-    static const int16_t zeros[PCM_RATE_HZ_MAX / 400];
-    const struct pcm_view step = {zeros, s->rate_khz * 1000u / 400};
-    unsigned flags = frame->flags;
-    for (unsigned i = 0; i < frame->duration_2500us; i++) {
-        dialogue_audio_in(s->dialogue, step, flags, now_us);
-        flags &= ~(unsigned)BACKEND_AUDIO_DISCONTINUITY;
-    }
-}
-
-static void samples_in(struct stub_session *s, const struct backend_frame *frame, uint64_t now_us)
-{
-    int16_t samples[PCM_RATE_HZ_MAX / 50];
-    struct byte_reader r;
-    byte_reader_init(&r, frame->payload);
-    unsigned flags = frame->flags;
-    while (byte_reader_left(&r) > 0) {
-        size_t count = 0;
-        while (count < COUNT_OF(samples) && byte_reader_left(&r) > 0) {
-            samples[count++] = (int16_t)byte_reader_u16_le(&r);
-        }
-        dialogue_audio_in(s->dialogue, (struct pcm_view){samples, count}, flags, now_us);
-        flags &= ~(unsigned)BACKEND_AUDIO_DISCONTINUITY;
-    }
-}
 
 static bool audio_in(struct stub_session *s, const struct backend_frame *frame, uint64_t now_us)
 {
-    if ((frame->flags & BACKEND_AUDIO_SILENCE) != 0) {
-        silence_in(s, frame, now_us);
-        return true;
-    }
-    if (frame->codec != BACKEND_CODEC_PCM16 || frame->rate_khz != s->rate_khz ||
-        frame->channels != 1) {
+    switch (audio_frames_input(&s->audio, frame, s->dialogue, now_us)) {
+    case AUDIO_FRAMES_CODEC:
         report(s, frame, "codec", "audio in another format than was accepted", now_us);
         return true;
-    }
-    if (frame->payload.len % 2 != 0) {
+    case AUDIO_FRAMES_BROKEN:
         return false;
+    case AUDIO_FRAMES_OK:
+        break;
     }
-    samples_in(s, frame, now_us);
     return true;
 }
 
@@ -298,7 +323,7 @@ static bool running_input(struct stub_session *s, const struct backend_frame *fr
     case BACKEND_SESSION_RESUME:
         return false; /* a handle that is in use */
     case BACKEND_SESSION_END:
-        return session_end(s, frame);
+        return session_end(s, frame, now_us);
     case BACKEND_CONNECTED:
         dialogue_connected(s->dialogue);
         return true;
@@ -328,16 +353,17 @@ static bool running_input(struct stub_session *s, const struct backend_frame *fr
     }
 }
 
-static bool starting_input(struct stub_session *s, const struct backend_frame *frame)
+static bool starting_input(struct stub_session *s, const struct backend_frame *frame,
+                           uint64_t now_us)
 {
     switch (frame->type) {
     case BACKEND_SESSION_START:
-        return session_start(s, frame);
+        return session_start(s, frame, now_us);
     case BACKEND_SESSION_RESUME:
-        reject(s, STUB_SESSION_NO_RESUME, "no_session", "sessions are not resumed here");
+        reject(s, STUB_SESSION_NO_RESUME, "no_session", "no call is kept under this token", now_us);
         return true;
     case BACKEND_SESSION_END:
-        return session_end(s, frame);
+        return session_end(s, frame, now_us);
     default:
         return frame->type >= BACKEND_FRAME_TYPE_OPTIONAL_FROM;
     }
@@ -347,7 +373,7 @@ bool stub_session_input(struct stub_session *s, const struct backend_frame *fram
 {
     switch (s->state) {
     case SESSION_STARTING:
-        return starting_input(s, frame);
+        return starting_input(s, frame, now_us);
     case SESSION_RUNNING:
         return running_input(s, frame, now_us);
     case SESSION_REJECTED:
@@ -361,7 +387,7 @@ bool stub_session_input(struct stub_session *s, const struct backend_frame *fram
 void stub_session_tick(struct stub_session *s, uint64_t now_us)
 {
     if (s->state == SESSION_STARTING && now_us >= s->start_deadline_us) {
-        reject(s, STUB_SESSION_TIMEOUT, "timeout", "SESSION_START was not completed");
+        reject(s, STUB_SESSION_TIMEOUT, "timeout", "SESSION_START was not completed", now_us);
     }
     if (s->dialogue != NULL) {
         dialogue_tick(s->dialogue, now_us);
@@ -395,7 +421,7 @@ static bool take_control(struct stub_session *s, struct backend_frame *out)
 {
     char *text = (char *)s->payload;
     if (s->accept_waits) {
-        const struct backend_format format = {BACKEND_CODEC_PCM16, s->rate_khz};
+        const struct backend_format format = {BACKEND_CODEC_PCM16, s->audio.rate_khz};
         const struct backend_accept accept = {format, format, .prebuffer_ms = 20,
                                               .progress_ms = 200};
         s->accept_waits = false;
@@ -425,19 +451,7 @@ static bool take_audio(struct stub_session *s, struct backend_frame *out)
     if (s->dialogue == NULL || !dialogue_take_audio(s->dialogue, &audio)) {
         return false;
     }
-    struct byte_writer w;
-    byte_writer_init(&w, s->payload, sizeof(s->payload));
-    for (size_t i = 0; i < audio.pcm.count; i++) {
-        byte_writer_u16_le(&w, (uint16_t)audio.pcm.samples[i]);
-    }
-    assert(!w.failed);
-    out->type = BACKEND_AUDIO_OUT;
-    out->flags = audio.is_last ? BACKEND_FLAG_LAST : 0;
-    out->utterance = audio.utterance;
-    out->codec = BACKEND_CODEC_PCM16;
-    out->rate_khz = s->rate_khz;
-    out->channels = 1;
-    out->payload.len = w.len;
+    audio_frames_write(&s->audio, &audio, s->payload, sizeof(s->payload), out);
     return true;
 }
 

@@ -13,9 +13,12 @@
 #define EARSHOT_STUB_SESSION_H
 
 #include "common/backend_link/backend_payload.h"
+#include "common/runtime/log.h"
 #include "services/inference-stub/dialogue.h"
 
 #define SESSION_REPLIES_MAX 8
+
+struct session_shelf;
 
 /* What is the same for all sessions of the process. Outlives them; one thread. */
 struct stub_behaviour {
@@ -25,8 +28,10 @@ struct stub_behaviour {
     uint32_t tone_hz;
     struct pcm_view greeting_16k; /* the same words at the two rates */
     struct pcm_view greeting_24k;
-    uint32_t sessions_max; /* of the process */
-    bool is_draining;      /* no new session */
+    uint32_t sessions_max;           /* of the process */
+    bool is_draining;                /* no new session */
+    struct session_shelf *shelf;     /* of calls whose connection broke; NULL: nothing is kept */
+    struct log_limit *session_lines; /* who makes calls by the thousand fills no log */
     struct stub_counters *counters;
 };
 
@@ -45,6 +50,13 @@ struct stub_session;
 struct stub_session *stub_session_create(const struct stub_behaviour *behaviour, uint32_t handle,
                                          uint64_t now_us);
 void stub_session_destroy(struct stub_session *s);
+
+/* It runs, and can go on after its connection broke. */
+bool stub_session_can_resume(const struct stub_session *s);
+bool stub_session_has_token(const struct stub_session *s, const char *token);
+/* Goes on under another handle, from where the transceiver says it is. */
+void stub_session_resume(struct stub_session *s, uint32_t handle,
+                         const struct backend_resume *resume, uint64_t now_us);
 
 MUST_USE bool stub_session_input(struct stub_session *s, const struct backend_frame *frame,
                                  uint64_t now_us);

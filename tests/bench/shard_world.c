@@ -204,7 +204,9 @@ static void take_frames(struct shard_world *w)
     while (backend_stream_poll_frame(w->stream, &frame, w->now_us)) {
         struct session *s = session_registry_find(w->calls.registry, frame.session);
         if (s != NULL) {
-            session_input_frame(s, &frame, w->now_us);
+            const bool is_good = session_input_frame(s, &frame, w->now_us);
+            assert(is_good);
+            (void)is_good;
             settle(w, s);
         }
     }

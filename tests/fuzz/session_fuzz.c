@@ -27,6 +27,7 @@ enum operation {
     FROM_BACKEND,   /* type, flags, utterance, codec (1 each), length (2), payload */
     TIME,           /* milliseconds (2) */
     BACKEND_IS_LOST,
+    BACKEND_IS_FOUND, /* parity (1): it can resume */
     HANG_UP,
     OPERATION_COUNT
 };
@@ -100,7 +101,9 @@ static void give_frame(struct world *w, struct byte_reader *script)
     frame.codec = codec & 3;
     frame.rate_khz = (codec & 0x40) != 0 ? 16 : 24;
     frame.payload = rest_of(script, byte_reader_u16(script));
-    session_input_frame(w->session, &frame, w->now_us);
+    if (!session_input_frame(w->session, &frame, w->now_us)) {
+        session_backend_lost(w->session, w->now_us);
+    }
 }
 
 static void step(struct world *w, struct byte_reader *script)
@@ -123,6 +126,11 @@ static void step(struct world *w, struct byte_reader *script)
         break;
     case BACKEND_IS_LOST:
         session_backend_lost(w->session, w->now_us);
+        break;
+    case BACKEND_IS_FOUND:
+        if (session_wants_backend(w->session)) {
+            session_backend_found(w->session, byte_reader_u8(script) % 2 == 1, w->now_us);
+        }
         break;
     default:
         session_end(w->session, SESSION_END_HANGUP, w->now_us);

@@ -65,12 +65,12 @@ class Backend:
         self.frames = []
         self.changed = threading.Condition()
 
-    def accept(self):
+    def accept(self, **hello):
         self.listener.listen()
         connection, _ = self.listener.accept()
         self.link = wire.Wire(accepted=connection, timeout_s=60)
         assert self.link.hear().type == wire.HELLO
-        self.link.send_json(wire.HELLO, versions=[1], name="test")
+        self.link.send_json(wire.HELLO, versions=[1], name="test", **hello)
         threading.Thread(target=self.listen, args=(self.link,), daemon=True).start()
 
     def listen(self, link):
@@ -381,17 +381,54 @@ class TransceiverTest(unittest.TestCase):
 
     # --- the backend -----------------------------------------------------------------------------
 
-    def test_a_backend_that_dies_ends_its_calls_and_is_dialled_again(self):
+    def accept_call(self):
+        start = self.backend.hear(wire.START)
+        self.backend.link.send_json(wire.ACCEPT, start.session)
+        return start
+
+    def test_a_backend_that_dies_is_dialled_again_and_its_calls_go_on(self):
+        transceiver = self.transceiver(greet=False)
+        self.backend.accept(resume=True)
+        transceiver.wait_for_metric("earshot_transceiver_backend_links", 1)
+        Call(transceiver.create("rtc_1"))
+        token = self.accept_call().json()["resume_token"]
+        for _ in range(2):
+            self.backend.hang_up()
+            self.backend.accept(resume=True)
+            resume = self.backend.hear(wire.SESSION_RESUME)
+            self.assertEqual(resume.json()["resume_token"], token)
+            self.assertEqual(resume.json()["call_id"], "rtc_1")
+            token = resume.json()["next_resume_token"]
+            self.backend.link.send_json(wire.ACCEPT, resume.session)
+        transceiver.wait_for_metric("earshot_transceiver_backend_calls_resumed_total", 2)
+        self.assertIn("backend.lost", transceiver.log())
+        self.assertIn("session.backend_back call=rtc_1 how=resumed", transceiver.log())
+
+    def test_a_backend_that_does_not_know_the_call_starts_it_anew(self):
+        transceiver = self.transceiver(greet=False)
+        self.backend.accept(resume=True)
+        transceiver.wait_for_metric("earshot_transceiver_backend_links", 1)
+        Call(transceiver.create("rtc_1"))
+        self.assertFalse(self.accept_call().json()["restarted"])
+        self.backend.hang_up()
+        self.backend.accept(resume=True)
+        resume = self.backend.hear(wire.SESSION_RESUME)
+        del self.backend.link.heard[resume.session]  # the handle is free after a REJECT
+        self.backend.link.send_json(wire.REJECT, resume.session, code="no_session")
+        del self.backend.link.sent[resume.session]
+        self.assertTrue(self.accept_call().json()["restarted"])
+        transceiver.wait_for_metric("earshot_transceiver_backend_calls_restarted_total", 1)
+
+    def test_a_backend_that_stays_away_loses_its_calls_after_five_seconds(self):
         transceiver = self.transceiver()
         Call(transceiver.create("rtc_1"))
-        self.backend.hear(wire.START)
+        self.accept_call()
+        transceiver.wait_for_metric("earshot_transceiver_backend_links", 1)
+        begin = time.monotonic()
         self.backend.hang_up()
         reason = 'earshot_transceiver_sessions_ended_total{reason="backend_lost"}'
         transceiver.wait_for_metric(reason, 1)
-        self.backend.accept()
-        transceiver.wait_for_metric("earshot_transceiver_backend_links", 1)
-        Call(transceiver.create("rtc_2"))
-        self.assertIn("backend.lost", transceiver.log())
+        self.assertGreater(time.monotonic() - begin, 4.5)
 
     def test_a_call_without_an_accept_ends_after_two_seconds(self):
         transceiver = self.transceiver()

@@ -185,14 +185,16 @@ static void a_client_that_closes_frees_the_session_at_once(void **state)
     sim_fleet_destroy(f);
 }
 
-static void a_backend_that_dies_ends_the_call_with_a_reason(void **state)
+static void a_backend_that_dies_for_good_ends_the_call_with_a_reason(void **state)
 {
     (void)state;
     const struct sim_fleet_config config = quiet_network(10);
     struct sim_fleet *f = sim_fleet_create(&config);
     run_for(f, 3 * SECOND);
-    sim_fleet_lose_backend(f);
-    run_for(f, SECOND);
+    sim_fleet_lose_backend(f, TIME_NEVER);
+    run_for(f, 4 * SECOND);
+    assert_non_null(sim_fleet_session(f));
+    run_for(f, 2 * SECOND);
     assert_true(sim_client_heard(sim_fleet_client(f))->was_closed);
     assert_null(sim_fleet_session(f));
     assert_int_equal(ended(f, SESSION_END_BACKEND_LOST), 1);
@@ -273,7 +275,7 @@ int main(void)
         cmocka_unit_test(a_call_nobody_joins_ends_after_its_setup_time),
         cmocka_unit_test(hanging_up_closes_the_client_and_frees_the_session),
         cmocka_unit_test(a_client_that_closes_frees_the_session_at_once),
-        cmocka_unit_test(a_backend_that_dies_ends_the_call_with_a_reason),
+        cmocka_unit_test(a_backend_that_dies_for_good_ends_the_call_with_a_reason),
         cmocka_unit_test(another_certificate_than_the_offers_gets_no_media),
         cmocka_unit_test(garbage_of_every_kind_harms_no_call),
         cmocka_unit_test(the_same_seed_is_the_same_call),

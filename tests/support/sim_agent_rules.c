@@ -336,8 +336,7 @@ static void heard_start(struct sim_agent_rules *r, const struct backend_frame *f
         r->window_us = r->limit_us = sim_agent_rules_number(frame, "credit_us");
         r->has_audio = false;
     } else {
-        r->limit_us = sim_agent_rules_number(frame, "received_total_us") +
-                      sim_agent_rules_number(frame, "credit_us");
+        r->limit_us = sim_agent_rules_number(frame, "credit_us");
         r->supplied_us = sim_agent_rules_number(frame, "received_total_us");
         r->next_audio_us = r->next_sound_us = sim_agent_rules_number(frame, "audio_in_from_us");
     }

@@ -2,6 +2,7 @@
 #include "tests/support/sim_cluster.h"
 
 #include "common/runtime/log.h"
+#include "services/inference-stub/session_shelf.h"
 #include "services/inference-stub/stub_link.h"
 #include "services/relay/forwarder.h"
 #include "services/transceiver/core/datagram_kind.h"
@@ -43,9 +44,11 @@ struct sim_cluster {
     struct voice_silences silences;
     struct shard_calls calls;
     struct backend_stream_counters stream_counters;
-    struct backend_stream *stream;
+    struct backend_stream *stream; /* NULL: lost */
+    uint64_t backend_back_us;      /* when there is another */
     struct stub_counters stub_counters;
     struct stub_behaviour behaviour;
+    struct session_shelf shelf;
     struct stub_link *stub; /* NULL with an agent that has a script */
     uint64_t stalled_until_us;
     struct socket_packet socket[SOCKET_PACKETS]; /* waits while the transceiver is stalled */
@@ -115,6 +118,9 @@ static bool move_to_backend(struct sim_cluster *c, uint64_t now_us)
 
 static bool move_backend_bytes(struct sim_cluster *c, uint64_t now_us)
 {
+    if (c->stream == NULL) {
+        return false;
+    }
     bool moved = move_to_backend(c, now_us);
     const struct bytes_view up =
         c->stub != NULL ? stub_link_output(c->stub, now_us) : sim_backend_output(c->config.agent);
@@ -161,7 +167,9 @@ static void drain_outbox(struct sim_cluster *c, uint64_t now_us)
             sim_heap_excuse(&c->heap); /* once a second, to who asked for it */
         }
         o->frame(o->context, &frame, false);
-        backend_stream_send(c->stream, &frame, now_us);
+        if (c->stream != NULL) {
+            backend_stream_send(c->stream, &frame, now_us);
+        }
     }
     outbox_clear(outbox);
     sim_heap_report(&c->heap, c->config.journal, now_us);
@@ -177,7 +185,7 @@ static void take_frames(struct sim_cluster *c, uint64_t now_us)
 {
     const struct sim_cluster_observer *o = &c->config.observer;
     struct backend_frame frame;
-    while (backend_stream_poll_frame(c->stream, &frame, now_us)) {
+    while (c->stream != NULL && backend_stream_poll_frame(c->stream, &frame, now_us)) {
         if (c->config.accepts_never && frame.type == BACKEND_SESSION_ACCEPT) {
             continue;
         }
@@ -185,7 +193,9 @@ static void take_frames(struct sim_cluster *c, uint64_t now_us)
         struct session *s = session_registry_find(c->calls.registry, frame.session);
         if (s != NULL) {
             sim_heap_begin(&c->heap);
-            session_input_frame(s, &frame, now_us);
+            if (!session_input_frame(s, &frame, now_us)) {
+                backend_stream_refuse(c->stream, &frame, now_us);
+            }
             if (frame.type >= BACKEND_AUDIO_IN) {
                 sim_heap_end(&c->heap, s, "a frame of the backend", now_us);
             }
@@ -371,7 +381,9 @@ struct sim_cluster *sim_cluster_create(const struct sim_cluster_config *config, 
                                            .greeting_24k = {greeting, COUNT_OF(greeting)},
                                            .sessions_max = (unsigned)config->call_count_max,
                                            .is_draining = config->rejects,
+                                           .shelf = config->keeps_calls ? &c->shelf : NULL,
                                            .counters = &c->stub_counters};
+    session_shelf_init(&c->shelf);
     connect_backend(c, now_us);
     announce(c, now_us);
     while (move_backend_bytes(c, now_us)) {
@@ -386,6 +398,7 @@ void sim_cluster_destroy(struct sim_cluster *c)
     shard_calls_deinit(&c->calls);
     backend_stream_destroy(c->stream);
     stub_link_destroy(c->stub);
+    session_shelf_clear(&c->shelf);
     dtls_identity_destroy(c->identity);
     key_ring_destroy(c->ring);
     free(c);
@@ -403,7 +416,8 @@ uint32_t sim_cluster_place_call(struct sim_cluster *c, const char *call_id, cons
     create->offer_sdp = bytes_view_of_text(offer);
     create->ingress[0].address = c->relay_config.listen[0];
     create->ingress_count = 1;
-    shard_calls_answer(&c->calls, &request, backend_stream_is_up(c->stream), &reply, now_us);
+    shard_calls_answer(&c->calls, &request, c->stream != NULL && backend_stream_is_up(c->stream),
+                       &reply, now_us);
     assert(reply.refusal == CONTROL_REFUSAL_NONE);
     *answer = reply.answer_sdp;
     drain_outbox(c, now_us);
@@ -436,17 +450,39 @@ enum control_refusal sim_cluster_restart_ice(struct sim_cluster *c, const char *
     return reply.refusal;
 }
 
-void sim_cluster_lose_backend(struct sim_cluster *c, uint64_t now_us)
+void sim_cluster_lose_backend(struct sim_cluster *c, uint64_t back_us, uint64_t now_us)
 {
     size_t cursor = 0;
-    struct session *s = NULL;
-    backend_stream_destroy(c->stream);
+    uint32_t id = 0;
+    struct backend_stream *lost = c->stream;
+    c->stream = NULL;
+    c->backend_back_us = back_us;
+    if (c->stub != NULL) {
+        stub_link_shelve(c->stub, now_us);
+    }
     stub_link_destroy(c->stub);
     c->stub = NULL;
-    connect_backend(c, now_us);
-    while ((s = session_registry_next(c->calls.registry, &cursor)) != NULL) {
-        session_backend_lost(s, now_us);
-        settle(c, s, now_us);
+    while (lost != NULL && backend_stream_next_session(lost, &cursor, &id)) {
+        shard_calls_backend_lost(&c->calls, id, now_us);
+        drain_outbox(c, now_us);
+    }
+    backend_stream_destroy(lost);
+}
+
+static void return_backend(struct sim_cluster *c, uint64_t now_us)
+{
+    if (c->stream == NULL && now_us >= c->backend_back_us) {
+        connect_backend(c, now_us);
+    }
+}
+
+/* A backend is there for the calls that lost theirs. */
+static void move_sessions(struct sim_cluster *c, uint64_t now_us)
+{
+    if (c->stream != NULL && c->calls.has_homeless) {
+        shard_calls_backend_found(&c->calls, backend_stream_can_resume(c->stream),
+                                  backend_stream_room(c->stream), now_us);
+        drain_outbox(c, now_us);
     }
 }
 
@@ -460,9 +496,10 @@ void sim_cluster_stall(struct sim_cluster *c, uint64_t until_us)
 void sim_cluster_tick(struct sim_cluster *c, uint64_t now_us)
 {
     forwarder_tick(c->relay, now_us);
+    return_backend(c, now_us);
     if (c->stub != NULL) {
         stub_link_tick(c->stub, now_us);
-    } else {
+    } else if (c->config.agent != NULL) {
         sim_backend_tick(c->config.agent, now_us);
     }
     if (now_us < c->stalled_until_us) {
@@ -472,21 +509,29 @@ void sim_cluster_tick(struct sim_cluster *c, uint64_t now_us)
         from_relay(c, c->socket[i].data, c->socket[i].len, now_us);
     }
     c->socket_count = 0;
-    backend_stream_tick(c->stream, now_us);
+    if (c->stream != NULL) {
+        backend_stream_tick(c->stream, now_us);
+    }
     tick_sessions(c, now_us);
     for (int steps = 0; move_backend_bytes(c, now_us); steps++) {
         assert(steps < STEPS_MAX);
         take_frames(c, now_us);
+        move_sessions(c, now_us);
     }
 }
 
 uint64_t sim_cluster_next_timeout(const struct sim_cluster *c)
 {
-    const uint64_t agent_us = c->stub != NULL ? stub_link_next_timeout(c->stub)
-                                              : sim_backend_next_timeout(c->config.agent);
-    uint64_t own_us = time_earlier(session_registry_next_deadline(c->calls.registry),
-                                   backend_stream_next_timeout(c->stream));
-    if (c->stub == NULL && sim_backend_output(c->config.agent).len > 0) {
+    uint64_t agent_us = TIME_NEVER;
+    if (c->stub != NULL) {
+        agent_us = stub_link_next_timeout(c->stub);
+    } else if (c->config.agent != NULL) {
+        agent_us = sim_backend_next_timeout(c->config.agent);
+    }
+    const uint64_t link_us =
+        c->stream == NULL ? c->backend_back_us : backend_stream_next_timeout(c->stream);
+    uint64_t own_us = time_earlier(session_registry_next_deadline(c->calls.registry), link_us);
+    if (c->stream != NULL && c->stub == NULL && sim_backend_output(c->config.agent).len > 0) {
         own_us = 0; /* somebody made it speak */
     }
     return time_earlier(agent_us, time_later(own_us, c->stalled_until_us));

@@ -33,6 +33,7 @@ struct sim_cluster_config {
     uint32_t tone_hz;
     bool rejects;              /* the stub, every call */
     bool accepts_never;        /* its ACCEPT gets lost */
+    bool keeps_calls;          /* the stub: it can resume when its connection breaks */
     struct sim_backend *agent; /* borrowed; NULL: the stub */
     unsigned complexity;       /* of Opus to the client, with bitrate_bps */
     uint32_t bitrate_bps;      /* 0: as a transceiver has it by itself */
@@ -65,8 +66,8 @@ uint64_t sim_cluster_next_timeout(const struct sim_cluster *c);
 
 /* The relay dies and comes back with nothing in memory, not even an announcement. */
 void sim_cluster_restart_relay(struct sim_cluster *c);
-/* The connection to the backend breaks. */
-void sim_cluster_lose_backend(struct sim_cluster *c, uint64_t now_us);
+/* The connection to the backend breaks; there is another from back_us on. */
+void sim_cluster_lose_backend(struct sim_cluster *c, uint64_t back_us, uint64_t now_us);
 /* Until then the transceiver does nothing: what comes waits in its socket. */
 void sim_cluster_stall(struct sim_cluster *c, uint64_t until_us);
 

@@ -331,12 +331,13 @@ void sim_fleet_restart_relay(struct sim_fleet *f)
     sim_cluster_restart_relay(f->cluster);
 }
 
-void sim_fleet_lose_backend(struct sim_fleet *f)
+void sim_fleet_lose_backend(struct sim_fleet *f, uint64_t away_us)
 {
     if (f->config.uplink != NULL) {
         sim_uplink_rules_attach(f->config.uplink, false, f->now_us);
     }
-    sim_cluster_lose_backend(f->cluster, f->now_us);
+    const uint64_t back_us = away_us == TIME_NEVER ? TIME_NEVER : f->now_us + away_us;
+    sim_cluster_lose_backend(f->cluster, back_us, f->now_us);
 }
 
 void sim_fleet_hang_up(struct sim_fleet *f)

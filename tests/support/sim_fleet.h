@@ -74,8 +74,9 @@ void sim_fleet_stall(struct sim_fleet *f, uint64_t until_us);
 void sim_fleet_set_loss(struct sim_fleet *f, unsigned loss_per_mille);
 /* The relay dies and comes back with nothing in memory, not even an announcement. */
 void sim_fleet_restart_relay(struct sim_fleet *f);
-/* The connection to the backend breaks. */
-void sim_fleet_lose_backend(struct sim_fleet *f);
+/* The backend dies. Another that knows no call, or the agent with its memory, is there after
+ * away_us; TIME_NEVER = never. */
+void sim_fleet_lose_backend(struct sim_fleet *f, uint64_t away_us);
 /* Hang up as signaling would. */
 void sim_fleet_hang_up(struct sim_fleet *f);
 /* The first client restarts its ICE by way of signaling; it may never hear the answer. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #define STEP_US    (50 * US_PER_MS)
+#define REDIAL_US  (150 * US_PER_MS)
 #define GOODBYE_US US_PER_S
 #define AFTER_US   (3 * US_PER_S)
 /* What is queued is spoken first; and a client whose close got lost is given up after 30 s. */
@@ -146,7 +147,7 @@ static void do_cluster(struct world *w, const struct sim_plan *plan)
         sim_fleet_restart_relay(w->fleet);
         break;
     case SIM_DEED_LOSE_BACKEND:
-        sim_fleet_lose_backend(w->fleet);
+        sim_fleet_lose_backend(w->fleet, REDIAL_US);
         break;
     default:
         sim_fleet_hang_up(w->fleet);

@@ -87,6 +87,7 @@ static void draw_ends(struct sim_scenario *s)
     s->agent.progress_ms = draws_one_in(s, 2) ? 200 : 0;
     s->agent.accept_us = draw(s, 0, 5) * 300 * MS;
     s->agent.ignores_flushes = draws_one_in(s, 3);
+    s->agent.resumes = true;
 }
 
 static void plan(struct sim_scenario *s, uint64_t at_us, enum sim_deed deed, uint64_t amount_us)

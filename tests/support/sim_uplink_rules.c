@@ -21,7 +21,8 @@ struct slot {
     bool is_dtx;
     bool is_garbage;
     uint64_t number;
-    bool is_given;    /* as it was */
+    bool is_given; /* as it was */
+    bool is_concealed;
     bool is_late;     /* it may have been given up before */
     bool is_repaired; /* concealed, or from a copy or FEC */
     uint64_t arrived_us;
@@ -282,7 +283,10 @@ void sim_uplink_rules_given(struct sim_uplink_rules *r, const struct backend_fra
     }
     if ((audio_in->flags & BACKEND_AUDIO_CONCEALED) != 0) {
         /* Silence is never concealed; but where in it a packet was lost, nobody knows. */
-        r->concealed++;
+        r->concealed += s == NULL || !s->is_concealed; /* a replay repeats it */
+        if (s != NULL) {
+            s->is_concealed = true;
+        }
         if (r->concealed > r->said - r->arrived) {
             sim_journal_fault(r->journal, now_us,
                               "concealed is at most what was lost: timestamp %u",

@@ -1,70 +1,5 @@
 /* backend_leg_test.c - start, accept, end: who has the last word, and that it is the last */
-#include "tests/testing.h"
-
-#include "services/transceiver/core/session/backend_leg.h"
-#include "tests/outbox_frames.h"
-
-#define ID       0x0000aa01
-#define BEGIN_US UINT64_C(5000000)
-
-#define STARTING BACKEND_LEG_STARTING
-#define ACCEPTED BACKEND_LEG_ACCEPTED
-#define ASKED    BACKEND_LEG_ASKED
-#define LEAVING  BACKEND_LEG_LEAVING
-#define OVER     BACKEND_LEG_OVER
-
-struct world {
-    struct outbox *outbox;
-    struct outbox_frames frames;
-    struct backend_leg leg;
-};
-
-static struct backend_start start_of(const char *call_id)
-{
-    return (struct backend_start){
-        .call_id = call_id, .format = {{BACKEND_CODEC_PCM16, 16}}, .format_count = 1};
-}
-
-static void open_world(struct world *w)
-{
-    const struct backend_start start = start_of("rtc_x");
-    w->outbox = outbox_create(1, 65536);
-    w->frames = (struct outbox_frames){.outbox = w->outbox};
-    assert_true(backend_leg_init(&w->leg, ID, &start, w->outbox, BEGIN_US));
-}
-
-static void close_world(struct world *w)
-{
-    outbox_frames_end(&w->frames);
-    outbox_destroy(w->outbox);
-}
-
-static enum backend_leg_event hear(struct world *w, enum backend_frame_type type, const char *json)
-{
-    const struct backend_frame frame = {
-        .type = (uint8_t)type, .session = ID, .payload = bytes_view_of_text(json)};
-    return backend_leg_input(&w->leg, &frame, BEGIN_US + 1000);
-}
-
-/* A leg in each state that it can be in. */
-static void enter(struct world *w, enum backend_leg_state state)
-{
-    open_world(w);
-    outbox_frames_expect(&w->frames, BACKEND_SESSION_START);
-    if (state == ACCEPTED || state == ASKED) {
-        assert_int_equal(hear(w, BACKEND_SESSION_ACCEPT, "{}"), BACKEND_LEG_GOT_ACCEPT);
-    }
-    if (state == ASKED) {
-        assert_int_equal(hear(w, BACKEND_SESSION_END, "{\"when\":\"drained\"}"),
-                         BACKEND_LEG_GOT_END_DRAINED);
-    } else if (state == LEAVING) {
-        backend_leg_end(&w->leg, "hangup", BEGIN_US);
-        outbox_frames_expect(&w->frames, BACKEND_SESSION_END);
-    } else if (state == OVER) {
-        backend_leg_lost(&w->leg);
-    }
-    assert_int_equal(w->leg.state, state);
-}
+#include "tests/unit/backend_leg_world.h"
 
 static void start_is_said_at_once_and_accept_is_waited_for(void **state)
 {
@@ -75,29 +10,49 @@ static void start_is_said_at_once_and_accept_is_waited_for(void **state)
     assert_int_equal(frame.session, ID);
     assert_int_equal(frame.flags, BACKEND_FLAG_LAST);
     outbox_frames_assert_holds(&frame, "\"call_id\":\"rtc_x\"");
-    assert_true(w.leg.accept_deadline_us == BEGIN_US + 2 * US_PER_S);
+    outbox_frames_assert_holds(&frame, "\"restarted\":false");
+    assert_true(w.leg.deadline_us == BEGIN_US + 2 * US_PER_S);
     close_world(&w);
 }
 
-/* To the byte: the text of a START is cut by nobody. */
 static void a_start_that_is_too_long_is_refused_and_not_said(void **state)
 {
     (void)state;
-    static char json[BACKEND_PAYLOAD_BYTES_MAX];
-    char text[BACKEND_PAYLOAD_BYTES_MAX];
+    static char json[BACKEND_MESSAGE_BYTES_MAX + 1];
+    struct world w;
     struct backend_start start = start_of("rtc_x");
-    json[0] = ' ';
-    start.session_json = bytes_view_of(json, 1);
-    const size_t without = backend_start_encode(&start, text, sizeof(text)) - 1;
     memset(json, ' ', sizeof(json));
-    for (size_t over = 0; over <= 1; over++) {
-        struct backend_leg leg;
-        struct outbox *outbox = outbox_create(1, 65536);
-        start.session_json = bytes_view_of(json, BACKEND_PAYLOAD_BYTES_MAX - without + over);
-        assert_int_equal(backend_leg_init(&leg, ID, &start, outbox, 0), over == 0);
-        assert_int_equal(outbox_frame_bytes(outbox) > 0, over == 0);
-        outbox_destroy(outbox);
+    start.session_json = bytes_view_of(json, sizeof(json));
+    assert_false(open_world_with(&w, &start));
+    close_world(&w);
+}
+
+/* So that no session's long START stands in the way of another's audio. */
+static void a_long_start_comes_in_chunks(void **state)
+{
+    (void)state;
+    static char json[3 * BACKEND_CHUNK_BYTES];
+    static char text[BACKEND_MESSAGE_BYTES_MAX];
+    struct world w;
+    struct backend_frame frame;
+    struct backend_start_request request;
+    struct backend_start start = start_of("rtc_x");
+    size_t len = 0;
+    memset(json, ' ', sizeof(json));
+    json[0] = '{';
+    json[sizeof(json) - 1] = '}';
+    start.session_json = bytes_view_of(json, sizeof(json));
+    assert_true(open_world_with(&w, &start));
+    for (int chunk = 0; chunk < 4; chunk++) {
+        frame = outbox_frames_expect(&w.frames, BACKEND_SESSION_START);
+        assert_in_range(frame.payload.len, 1, BACKEND_CHUNK_BYTES);
+        assert_int_equal(frame.flags, chunk == 3 ? BACKEND_FLAG_LAST : 0);
+        memcpy(text + len, frame.payload.data, frame.payload.len);
+        len += frame.payload.len;
     }
+    assert_true(backend_start_decode(bytes_view_of(text, len), &request));
+    assert_string_equal(request.call_id, "rtc_x");
+    close_world(&w);
 }
 
 static void an_accept_is_taken_once(void **state)
@@ -111,61 +66,74 @@ static void an_accept_is_taken_once(void **state)
     assert_int_equal(w.leg.accept.in.rate_khz, 16);
     assert_int_equal(w.leg.accept.out.rate_khz, 24);
     assert_int_equal(w.leg.accept.prebuffer_ms, 7);
-    assert_true(w.leg.accept_deadline_us == TIME_NEVER);
+    assert_true(w.leg.deadline_us == TIME_NEVER);
+    assert_true(backend_leg_is_attached(&w.leg));
     assert_int_equal(hear(&w, BACKEND_SESSION_ACCEPT, "{\"prebuffer_ms\":9}"), BACKEND_LEG_NOTHING);
     assert_int_equal(w.leg.accept.prebuffer_ms, 7);
     close_world(&w);
 }
 
-/* Each frame in each state: what it means and what is said. 0 = nothing is said. */
+static void an_accept_of_what_was_not_offered_is_an_error_and_the_end(void **state)
+{
+    (void)state;
+    static const char *const accept[] = {"{\"in\":\"pcm16/48000\"}", "{\"out\":\"pcm16/16000\"}",
+                                         "{\"in\":\"mp3/44100\"}"};
+    for (size_t i = 0; i < COUNT_OF(accept); i++) {
+        struct world w;
+        enter(&w, STARTING);
+        assert_int_equal(hear(&w, BACKEND_SESSION_ACCEPT, accept[i]), BACKEND_LEG_GOT_REJECT);
+        const struct backend_frame error = outbox_frames_expect(&w.frames, BACKEND_ERROR);
+        outbox_frames_assert_holds(&error, "\"code\":\"codec\",\"fatal\":false");
+        backend_leg_end(&w.leg, "backend_unavailable", &no_totals, w.now_us);
+        outbox_frames_expect(&w.frames, BACKEND_SESSION_END);
+        close_world(&w);
+    }
+}
+
+/* Each frame in each state, and what it means. */
 static void every_frame_in_every_state(void **state)
 {
     (void)state;
     static const struct {
         enum backend_leg_state before;
-        enum backend_frame_type type;
+        unsigned type;
         const char *json;
         enum backend_leg_event event;
         enum backend_leg_state after;
-        unsigned said;
     } c[] = {
-        {STARTING, BACKEND_SESSION_ACCEPT, "nonsense", BACKEND_LEG_GOT_NONSENSE, STARTING, 0},
-        {STARTING, BACKEND_SESSION_ACCEPT, "{\"in\":\"mp3\"}", BACKEND_LEG_GOT_NONSENSE, STARTING,
-         0},
-        {STARTING, BACKEND_SESSION_REJECT, "{}", BACKEND_LEG_GOT_REJECT, OVER, 0},
-        {STARTING, BACKEND_SESSION_REJECT, "nonsense", BACKEND_LEG_GOT_REJECT, OVER, 0},
-        {STARTING, BACKEND_SESSION_END, "{}", BACKEND_LEG_GOT_END, ASKED, 0},
-        {STARTING, BACKEND_SESSION_END, "{\"when\":\"drained\"}", BACKEND_LEG_GOT_END, ASKED, 0},
-        {STARTING, BACKEND_SESSION_ENDED, "{}", BACKEND_LEG_GOT_END, OVER, 0},
-        {ACCEPTED, BACKEND_SESSION_REJECT, "{}", BACKEND_LEG_GOT_REJECT, OVER, 0},
-        {ACCEPTED, BACKEND_SESSION_END, "{}", BACKEND_LEG_GOT_END, ASKED, 0},
+        {STARTING, BACKEND_SESSION_ACCEPT, "nonsense", BACKEND_LEG_GOT_NONSENSE, STARTING},
+        {STARTING, BACKEND_SESSION_REJECT, "{}", BACKEND_LEG_GOT_REJECT, OVER},
+        {STARTING, BACKEND_SESSION_REJECT, "nonsense", BACKEND_LEG_GOT_NONSENSE, STARTING},
+        {STARTING, BACKEND_SESSION_END, "{}", BACKEND_LEG_GOT_END, ASKED},
+        {STARTING, BACKEND_SESSION_END, "{\"when\":\"drained\"}", BACKEND_LEG_GOT_END, ASKED},
+        {STARTING, BACKEND_SESSION_ENDED, "{}", BACKEND_LEG_GOT_END, OVER},
+        {ACCEPTED, BACKEND_SESSION_REJECT, "{}", BACKEND_LEG_GOT_REJECT, OVER},
+        {ACCEPTED, BACKEND_SESSION_END, "{}", BACKEND_LEG_GOT_END, ASKED},
         {ACCEPTED, BACKEND_SESSION_END, "{\"when\":\"drained\"}", BACKEND_LEG_GOT_END_DRAINED,
-         ASKED, 0},
-        {ACCEPTED, BACKEND_SESSION_END, "{\"when\":1}", BACKEND_LEG_GOT_NONSENSE, ACCEPTED, 0},
-        {ACCEPTED, BACKEND_SESSION_ENDED, "", BACKEND_LEG_GOT_END, OVER, 0},
-        {ACCEPTED, BACKEND_ERROR, "{\"fatal\":false}", BACKEND_LEG_NOTHING, ACCEPTED, 0},
-        {ACCEPTED, BACKEND_ERROR, "nonsense", BACKEND_LEG_NOTHING, ACCEPTED, 0},
-        {ACCEPTED, BACKEND_ERROR, "{\"fatal\":true}", BACKEND_LEG_GOT_END, ACCEPTED, 0},
-        {ACCEPTED, BACKEND_AUDIO_OUT, "", BACKEND_LEG_NOTHING, ACCEPTED, 0},
-        {ACCEPTED, BACKEND_EVENT, "{}", BACKEND_LEG_NOTHING, ACCEPTED, 0},
-        {ACCEPTED, (enum backend_frame_type)0xff, "", BACKEND_LEG_NOTHING, ACCEPTED, 0},
-        {ASKED, BACKEND_SESSION_END, "{}", BACKEND_LEG_GOT_END, ASKED, 0},
-        {ASKED, BACKEND_SESSION_ACCEPT, "{}", BACKEND_LEG_NOTHING, ASKED, 0},
-        {LEAVING, BACKEND_SESSION_END, "{}", BACKEND_LEG_NOTHING, OVER, BACKEND_SESSION_ENDED},
-        {LEAVING, BACKEND_SESSION_ENDED, "{}", BACKEND_LEG_NOTHING, OVER, 0},
-        {LEAVING, BACKEND_SESSION_ACCEPT, "{}", BACKEND_LEG_NOTHING, LEAVING, 0},
-        {LEAVING, BACKEND_SESSION_REJECT, "{}", BACKEND_LEG_NOTHING, LEAVING, 0},
-        {OVER, BACKEND_SESSION_END, "{}", BACKEND_LEG_NOTHING, OVER, 0},
-        {OVER, BACKEND_SESSION_ACCEPT, "{}", BACKEND_LEG_NOTHING, OVER, 0},
+         ASKED},
+        {ACCEPTED, BACKEND_SESSION_END, "{\"when\":1}", BACKEND_LEG_GOT_NONSENSE, ACCEPTED},
+        {ACCEPTED, BACKEND_SESSION_ENDED, "", BACKEND_LEG_GOT_END, OVER},
+        {ACCEPTED, BACKEND_ERROR, "{\"fatal\":false}", BACKEND_LEG_NOTHING, ACCEPTED},
+        {ACCEPTED, BACKEND_ERROR, "nonsense", BACKEND_LEG_GOT_NONSENSE, ACCEPTED},
+        {ACCEPTED, BACKEND_ERROR, "{\"fatal\":true}", BACKEND_LEG_GOT_END, ACCEPTED},
+        {ACCEPTED, BACKEND_AUDIO_OUT, "", BACKEND_LEG_NOTHING, ACCEPTED},
+        {ACCEPTED, BACKEND_EVENT, "{}", BACKEND_LEG_NOTHING, ACCEPTED},
+        {ACCEPTED, 0xff, "", BACKEND_LEG_NOTHING, ACCEPTED},
+        {ASKED, BACKEND_SESSION_END, "{}", BACKEND_LEG_GOT_END, ASKED},
+        {ASKED, BACKEND_SESSION_ACCEPT, "{}", BACKEND_LEG_NOTHING, ASKED},
+        {AWAY, BACKEND_SESSION_ACCEPT, "{}", BACKEND_LEG_NOTHING, AWAY},
+        {AWAY, BACKEND_SESSION_END, "{}", BACKEND_LEG_NOTHING, AWAY},
+        {RESUMING, BACKEND_SESSION_ACCEPT, "nonsense", BACKEND_LEG_GOT_NONSENSE, RESUMING},
+        {RESUMING, BACKEND_SESSION_ACCEPT, "{}", BACKEND_LEG_GOT_RESUMED, ACCEPTED},
+        {RESUMING, BACKEND_SESSION_REJECT, "{\"code\":\"overload\"}", BACKEND_LEG_GOT_REJECT, OVER},
+        {OVER, BACKEND_SESSION_END, "{}", BACKEND_LEG_NOTHING, OVER},
+        {OVER, BACKEND_SESSION_ACCEPT, "{}", BACKEND_LEG_NOTHING, OVER},
     };
     for (size_t i = 0; i < COUNT_OF(c); i++) {
         struct world w;
         enter(&w, c[i].before);
         assert_int_equal(hear(&w, c[i].type, c[i].json), c[i].event);
         assert_int_equal(w.leg.state, c[i].after);
-        if (c[i].said != 0) {
-            outbox_frames_expect(&w.frames, c[i].said);
-        }
         close_world(&w);
     }
 }
@@ -180,33 +148,37 @@ static void the_last_word_is_said_once_and_answers_what_was_asked(void **state)
         {STARTING, BACKEND_SESSION_END},
         {ACCEPTED, BACKEND_SESSION_END},
         {ASKED, BACKEND_SESSION_ENDED},
-        {LEAVING, 0},
+        {RESUMING, BACKEND_SESSION_END},
+        {AWAY, 0},
         {OVER, 0},
     };
     for (size_t i = 0; i < COUNT_OF(c); i++) {
         struct world w;
         enter(&w, c[i].before);
-        backend_leg_end(&w.leg, "duration", BEGIN_US + 3000);
+        backend_leg_end(&w.leg, "duration", &no_totals, BEGIN_US + 3000);
         if (c[i].said != 0) {
             const struct backend_frame frame = outbox_frames_expect(&w.frames, c[i].said);
             assert_int_equal(frame.time_us, 3000);
             outbox_frames_assert_holds(&frame, "\"reason\":\"duration\"");
         }
-        assert_true(w.leg.accept_deadline_us == TIME_NEVER);
-        backend_leg_end(&w.leg, "again", BEGIN_US + 4000);
+        assert_int_equal(w.leg.state, OVER);
+        assert_true(w.leg.deadline_us == TIME_NEVER);
+        backend_leg_end(&w.leg, "again", &no_totals, BEGIN_US + 4000);
         backend_leg_connected(&w.leg, false, BEGIN_US + 5000);
         close_world(&w);
     }
 }
 
-static void a_second_end_of_the_backend_gets_no_second_answer(void **state)
+static void ended_tells_the_totals(void **state)
 {
     (void)state;
     struct world w;
-    enter(&w, LEAVING);
-    assert_int_equal(hear(&w, BACKEND_SESSION_END, "{}"), BACKEND_LEG_NOTHING);
-    outbox_frames_expect(&w.frames, BACKEND_SESSION_ENDED);
-    assert_int_equal(hear(&w, BACKEND_SESSION_END, "{}"), BACKEND_LEG_NOTHING);
+    const struct backend_ended totals = {.audio_in_frames = 3000, .audio_out_us = 40000000};
+    enter(&w, ASKED);
+    backend_leg_end(&w.leg, "backend_ended", &totals, w.now_us);
+    const struct backend_frame frame = outbox_frames_expect(&w.frames, BACKEND_SESSION_ENDED);
+    outbox_frames_assert_holds(&frame,
+                               "\"totals\":{\"audio_in_frames\":3000,\"audio_out_us\":40000000}");
     close_world(&w);
 }
 
@@ -225,16 +197,78 @@ static void connected_tells_the_transport_and_how_long_it_took(void **state)
     }
 }
 
+/* --- messages --------------------------------------------------------------------------------- */
+
+static enum backend_leg_event hear_chunk(struct world *w, unsigned type, uint16_t flags, size_t len)
+{
+    static char text[BACKEND_CHUNK_BYTES];
+    const struct backend_frame frame = {
+        .type = (uint8_t)type, .flags = flags, .session = ID, .payload = bytes_view_of(text, len)};
+    return backend_leg_input(&w->leg, &frame, w->now_us);
+}
+
+static void events_for_nobody_are_checked_and_counted(void **state)
+{
+    (void)state;
+    struct world w;
+    enter(&w, ACCEPTED);
+    for (int message = 0; message < 3; message++) {
+        hear_chunk(&w, BACKEND_EVENT, 0, 100);
+        assert_int_equal(hear_chunk(&w, BACKEND_EVENT, BACKEND_FLAG_LAST, 0), BACKEND_LEG_NOTHING);
+    }
+    assert_int_equal(w.leg.messages_ignored, 3);
+    close_world(&w);
+}
+
+static void an_event_of_more_than_256_kilobytes_is_an_error_and_the_call_goes_on(void **state)
+{
+    (void)state;
+    struct world w;
+    enter(&w, ACCEPTED);
+    for (size_t sent = 0; sent < BACKEND_MESSAGE_BYTES_MAX; sent += BACKEND_CHUNK_BYTES) {
+        hear_chunk(&w, BACKEND_EVENT, 0, BACKEND_CHUNK_BYTES);
+    }
+    outbox_frames_end(&w.frames);
+    assert_int_equal(hear_chunk(&w, BACKEND_EVENT, 0, 1), BACKEND_LEG_NOTHING);
+    const struct backend_frame error = outbox_frames_expect(&w.frames, BACKEND_ERROR);
+    outbox_frames_assert_holds(&error, "\"code\":\"overload\",\"fatal\":false");
+    assert_int_equal(hear_chunk(&w, BACKEND_EVENT, BACKEND_FLAG_LAST, 1), BACKEND_LEG_NOTHING);
+    assert_int_equal(w.leg.messages_ignored, 0);
+    assert_int_equal(hear_chunk(&w, BACKEND_EVENT, BACKEND_FLAG_LAST, 1), BACKEND_LEG_NOTHING);
+    assert_int_equal(w.leg.messages_ignored, 1);
+    close_world(&w);
+}
+
+static void channel_data_begins_with_its_header(void **state)
+{
+    (void)state;
+    struct world w;
+    enter(&w, ACCEPTED);
+    const struct backend_frame header = {
+        .type = BACKEND_CHANNEL_DATA, .session = ID, .payload = bytes_view_of_text("{}")};
+    assert_int_equal(backend_leg_input(&w.leg, &header, w.now_us), BACKEND_LEG_NOTHING);
+    assert_int_equal(hear_chunk(&w, BACKEND_CHANNEL_DATA, BACKEND_FLAG_LAST, 9),
+                     BACKEND_LEG_NOTHING);
+    assert_int_equal(w.leg.messages_ignored, 1);
+    assert_int_equal(hear_chunk(&w, BACKEND_CHANNEL_DATA, 0, 9), BACKEND_LEG_GOT_NONSENSE);
+    close_world(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(start_is_said_at_once_and_accept_is_waited_for),
         cmocka_unit_test(a_start_that_is_too_long_is_refused_and_not_said),
+        cmocka_unit_test(a_long_start_comes_in_chunks),
         cmocka_unit_test(an_accept_is_taken_once),
+        cmocka_unit_test(an_accept_of_what_was_not_offered_is_an_error_and_the_end),
         cmocka_unit_test(every_frame_in_every_state),
         cmocka_unit_test(the_last_word_is_said_once_and_answers_what_was_asked),
-        cmocka_unit_test(a_second_end_of_the_backend_gets_no_second_answer),
+        cmocka_unit_test(ended_tells_the_totals),
         cmocka_unit_test(connected_tells_the_transport_and_how_long_it_took),
+        cmocka_unit_test(events_for_nobody_are_checked_and_counted),
+        cmocka_unit_test(an_event_of_more_than_256_kilobytes_is_an_error_and_the_call_goes_on),
+        cmocka_unit_test(channel_data_begins_with_its_header),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,8 +97,8 @@ static void the_session_json_goes_through_unread(void **state)
 {
     (void)state;
     struct backend_start start = {.call_id = "rtc_1",
-                                  .format = {{BACKEND_CODEC_PCM16, 16}},
-                                  .format_count = 1,
+                                  .in = {{BACKEND_CODEC_PCM16, 16}},
+                                  .in_count = 1,
                                   .client_agent = bytes_view_of_text("a \xff b"),
                                   .session_json = bytes_view_of_text("{\"n\":1.50}")};
     char text[1024];
@@ -123,8 +123,10 @@ static void a_start_has_room_for_every_byte_of_its_text_escaped(void **state)
     const struct backend_start start = {
         .call_id = control,
         .resume_token = "00112233445566778899aabbccddeeff",
-        .format = {{1, 24}, {1, 16}, {1, 48}, {1, 8}, {2, 48}, {3, 8}, {4, 8}, {1, 24}},
-        .format_count = BACKEND_FORMATS_MAX,
+        .in = {{1, 24}, {1, 16}, {1, 48}, {1, 8}, {2, 48}, {3, 8}, {4, 8}, {1, 24}},
+        .in_count = BACKEND_FORMATS_MAX,
+        .out = {{1, 24}, {1, 16}, {1, 48}, {1, 8}, {2, 48}, {3, 8}, {4, 8}, {1, 24}},
+        .out_count = BACKEND_FORMATS_MAX,
         .credit_us = INT64_MAX,
         .wall_clock_us = INT64_MAX,
         .trace_id = text_of_controls,
@@ -157,23 +159,25 @@ static void a_start_of_256_kilobytes_is_the_longest(void **state)
 static void a_backend_reads_what_a_transceiver_starts_with(void **state)
 {
     (void)state;
-    const struct backend_start start = {
-        .call_id = "rtc_1",
-        .format = {{BACKEND_CODEC_PCM16, 16}, {BACKEND_CODEC_OPUS, 48}},
-        .format_count = 2,
-        .credit_us = 5000000,
-        .resume_token = "00112233445566778899aabbccddeeff",
-        .is_restarted = true,
-        .session_json = bytes_view_of_text("{\"in\":[]}"),
-        .has_events = false};
+    const struct backend_start start = {.call_id = "rtc_1",
+                                        .in = {{BACKEND_CODEC_PCM16, 16}, {BACKEND_CODEC_OPUS, 48}},
+                                        .in_count = 2,
+                                        .out = {{BACKEND_CODEC_PCM16, 24}},
+                                        .out_count = 1,
+                                        .credit_us = 5000000,
+                                        .resume_token = "00112233445566778899aabbccddeeff",
+                                        .is_restarted = true,
+                                        .session_json = bytes_view_of_text("{\"in\":[]}"),
+                                        .has_events = false};
     char text[1024];
     const size_t len = backend_start_encode(&start, text, sizeof(text));
     struct backend_start_request got;
     assert_true(len > 0 && backend_start_decode(bytes_view_of(text, len), &got));
     assert_string_equal(got.call_id, "rtc_1");
     assert_int_equal(got.in_count, 2);
-    assert_int_equal(got.out_count, 2);
-    assert_true(backend_format_equal(got.out[1], start.format[1]));
+    assert_int_equal(got.out_count, 1);
+    assert_true(backend_format_equal(got.in[1], start.in[1]));
+    assert_true(backend_format_equal(got.out[0], start.out[0]));
     assert_int_equal(got.credit_us, 5000000);
     assert_false(got.has_events);
     assert_true(got.is_restarted);
@@ -302,7 +306,7 @@ static void ends_survive_a_round_trip(void **state)
     const size_t len = backend_ended_encode(&in, text, sizeof(text));
     assert_true(len > 0 && backend_ended_decode(bytes_view_of(text, len), &out));
     assert_string_equal(out.reason, "hangup");
-    assert_int_equal(out.audio_in_us, 60000000);
+    assert_int_equal(out.audio_in_frames, 60000000);
     assert_int_equal(out.audio_out_us, 40000000);
     assert_true(backend_ended_decode(bytes_view_of_text("{}"), &out));
     assert_false(backend_ended_decode(bytes_view_of_text("{\"totals\":[]}"), &out));

@@ -228,8 +228,6 @@ static void a_lost_link_is_told_once_and_dialled_again_soon(void **state)
     open_world(&w);
     for (uint64_t losses = 1; losses <= 3; losses++) {
         greet_world(&w);
-        assert_true(backend_port_poll_up(w.port));
-        assert_false(backend_port_poll_up(w.port));
         start_session(&w);
         far_end_hang_up(&w.far_end);
         serve(&w);
@@ -240,6 +238,33 @@ static void a_lost_link_is_told_once_and_dialled_again_soon(void **state)
         assert_in_range(backend_port_next_timeout(w.port) - w.now_us, 50000, 100000);
     }
     assert_int_equal(metric_get(&backend_port_counters(w.port)->connects), 3);
+    close_world(&w);
+}
+
+/* Five seconds long: then they are over, and nobody hurries any more. */
+static void a_backend_is_dialled_more_often_while_calls_wait_for_it(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w);
+    greet_world(&w);
+    start_session(&w);
+    far_end_close(&w.far_end);
+    w.far_end.listener = -1;
+    serve(&w);
+    assert_session_is_lost(&w);
+    const uint64_t lost_us = w.now_us;
+    uint64_t longest_us = 0;
+    while (w.now_us < lost_us + 20 * US_PER_S) {
+        const uint64_t before_us = w.now_us;
+        tick_when_due(&w);
+        if (before_us < lost_us + 5 * US_PER_S) {
+            assert_in_range(w.now_us - before_us, 0, 500000);
+        }
+        longest_us = time_later(longest_us, w.now_us - before_us);
+        serve(&w);
+    }
+    assert_in_range(longest_us, 1000000, 2000000);
     close_world(&w);
 }
 
@@ -462,6 +487,7 @@ int main(void)
         cmocka_unit_test(each_refusal_doubles_the_wait_up_to_two_seconds),
         cmocka_unit_test(a_backend_that_is_not_there_is_one_line_with_its_reason),
         cmocka_unit_test(a_lost_link_is_told_once_and_dialled_again_soon),
+        cmocka_unit_test(a_backend_is_dialled_more_often_while_calls_wait_for_it),
         cmocka_unit_test(a_link_that_breaks_while_writing_is_lost_too),
         cmocka_unit_test(last_words_are_said_before_the_link_is_closed),
         cmocka_unit_test(what_the_far_end_says_before_it_closes_is_heard),

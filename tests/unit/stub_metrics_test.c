@@ -29,8 +29,8 @@ static void the_text_is_valid(void **state)
 static void every_reason_and_outcome_has_its_sample(void **state)
 {
     (void)state;
-    static const char *const outcome[] = {"accepted", "no_format", "full",
-                                          "draining", "timeout",   "no_resume"};
+    static const char *const outcome[] = {"accepted", "resumed", "no_format", "full",
+                                          "draining", "timeout", "no_resume"};
     static_assert(COUNT_OF(outcome) == STUB_SESSION_OUTCOMES, "each has a row");
     char *text = metrics_check_render();
     for (size_t i = 0; i < STUB_CLOSE_REASONS; i++) {

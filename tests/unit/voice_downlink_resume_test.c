@@ -208,6 +208,8 @@ static void a_backend_that_knows_nothing_begins_anew(void **state)
         lose(&w);
         world_slots(&w, 3);
         voice_downlink_restart(w.downlink, w.now_us);
+        world_expect_done(&w, 8, "backend_lost");
+        world_expect_done(&w, 9, "backend_lost");
         outbox_frames_end(&w.frames);
         assert_true(voice_downlink_is_drained(w.downlink));
         assert_int_equal(voice_downlink_position(w.downlink).utterance, 0);
@@ -216,8 +218,7 @@ static void a_backend_that_knows_nothing_begins_anew(void **state)
         struct backend_accept accept = world_accept();
         accept.out.rate_khz = (uint8_t)rate_khz;
         assert_true(voice_downlink_attach(w.downlink, &accept, w.now_us));
-        world_expect_done(&w, 8, "backend_lost");
-        world_expect_done(&w, 9, "backend_lost");
+        outbox_frames_end(&w.frames);
         struct backend_frame frame = world_audio(1, 100, true);
         frame.rate_khz = (uint8_t)rate_khz;
         assert_int_equal(world_hear(&w, &frame), VOICE_DOWNLINK_TAKEN);

@@ -340,12 +340,18 @@ static void hello(char *text)
 static void session_start(char *text)
 {
     const struct backend_start in = {.call_id = CALL_ID_TEXT,
-                                     .format = {{BACKEND_CODEC_PCM16, 16},
-                                                {BACKEND_CODEC_PCM16, 24},
-                                                {BACKEND_CODEC_PCM16, 48},
-                                                {BACKEND_CODEC_PCM16, 8},
-                                                {BACKEND_CODEC_OPUS, 48}},
-                                     .format_count = 5,
+                                     .in = {{BACKEND_CODEC_PCM16, 24},
+                                            {BACKEND_CODEC_PCM16, 16},
+                                            {BACKEND_CODEC_PCM16, 48},
+                                            {BACKEND_CODEC_PCM16, 8},
+                                            {BACKEND_CODEC_OPUS, 48}},
+                                     .in_count = 5,
+                                     .out = {{BACKEND_CODEC_PCM16, 24},
+                                             {BACKEND_CODEC_PCM16, 16},
+                                             {BACKEND_CODEC_PCM16, 48},
+                                             {BACKEND_CODEC_PCM16, 8},
+                                             {BACKEND_CODEC_OPUS, 48}},
+                                     .out_count = 5,
                                      .credit_us = 10000000,
                                      .wall_clock_us = 1790000000000000,
                                      .resume_token = "00112233445566778899aabbccddeeff",
@@ -357,8 +363,8 @@ static void session_start(char *text)
 
 static void session_accept(char *text)
 {
-    const struct backend_format at_24khz = {BACKEND_CODEC_PCM16, 24};
-    const struct backend_accept in = {at_24khz, at_24khz, 20, 200, false};
+    const struct backend_format format = {BACKEND_CODEC_PCM16, 24};
+    const struct backend_accept in = {format, format, 20, 200, false};
     text[backend_accept_encode(&in, text, TEXT_CAP - 1)] = '\0';
 }
 
@@ -395,6 +401,37 @@ static void dtmf(char *text)
 {
     const struct backend_dtmf in = {.digit = '5', .duration_ms = 120};
     text[backend_dtmf_encode(&in, text, TEXT_CAP - 1)] = '\0';
+}
+
+static void session_resume(char *text)
+{
+    const struct backend_resume in = {.call_id = CALL_ID_TEXT,
+                                      .token = "00112233445566778899aabbccddeeff",
+                                      .next_token = "ffeeddccbbaa99887766554433221100",
+                                      .position = {.utterance = 5,
+                                                   .received_us = 4000000,
+                                                   .received_total_us = 16000000,
+                                                   .sent_us = 1240000,
+                                                   .credit_us = 24000000},
+                                      .audio_in_from_us = 61200000};
+    text[backend_resume_encode(&in, text, TEXT_CAP - 1)] = '\0';
+}
+
+static void net_stats(char *text)
+{
+    const struct backend_net_stats in = {.loss_per_mille = 125,
+                                         .jitter_us = 1875,
+                                         .rtt_us = 48123,
+                                         .concealed_ms = 20,
+                                         .level_dbov = -31,
+                                         .drift_ppm = -12};
+    text[backend_net_stats_encode(&in, text, TEXT_CAP - 1)] = '\0';
+}
+
+static void session_ended(char *text)
+{
+    const struct backend_ended in = {"backend_ended", 3000, 40000000};
+    text[backend_ended_encode(&in, text, TEXT_CAP - 1)] = '\0';
 }
 
 static void session_end(char *text)
@@ -445,6 +482,9 @@ static const struct example {
     {BACKEND, "SPEECH", speech},
     {BACKEND, "DTMF", dtmf},
     {BACKEND, "SESSION_END", session_end},
+    {BACKEND, "SESSION_ENDED", session_ended},
+    {BACKEND, "SESSION_RESUME", session_resume},
+    {BACKEND, "NET_STATS", net_stats},
     {BACKEND, "ERROR", error},
 };
 

@@ -8,6 +8,9 @@
 
 #define REDIAL_US_MIN (100 * US_PER_MS)
 #define REDIAL_US_MAX (2 * US_PER_S)
+/* Calls that lost their backend wait for it so long, and are to sound again within a second. */
+#define CALLS_WAIT_US  (5 * US_PER_S)
+#define HURRIED_US_MAX (500 * US_PER_MS)
 
 struct backend_port {
     struct backend_port_config config;
@@ -19,7 +22,7 @@ struct backend_port {
     struct backend_connection *polled; /* gave the last frame */
     uint64_t dial_us;                  /* when CLOSED */
     uint64_t redial_us;
-    bool was_up;
+    uint64_t calls_wait_until_us;
     bool was_complained; /* one line for a backend that can not be reached, not one each 2 s */
     struct backend_port_counters counters;
 };
@@ -72,6 +75,11 @@ bool backend_port_is_up(const struct backend_port *p)
     return is_open(&p->current) && backend_stream_is_up(p->current.stream);
 }
 
+size_t backend_port_room(const struct backend_port *p)
+{
+    return is_open(&p->current) ? backend_stream_room(p->current.stream) : 0;
+}
+
 bool backend_port_can_resume(const struct backend_port *p)
 {
     return backend_port_is_up(p) && backend_stream_can_resume(p->current.stream);
@@ -96,7 +104,10 @@ static void dial(struct backend_port *p, uint64_t now_us)
 /* Half to the whole delay, so that shards and hosts do not dial in step. */
 static void plan_dial(struct backend_port *p, uint64_t now_us)
 {
-    const uint64_t half_us = p->redial_us / 2;
+    const bool is_hurried = now_us < p->calls_wait_until_us;
+    const uint64_t delay_us =
+        is_hurried ? time_earlier(p->redial_us, HURRIED_US_MAX) : p->redial_us;
+    const uint64_t half_us = delay_us / 2;
     p->dial_us = now_us + half_us + random_u32(p->config.random) % (half_us + 1);
     p->redial_us = time_earlier(p->redial_us * 2, REDIAL_US_MAX);
 }
@@ -108,7 +119,7 @@ static void watch_greeting(struct backend_port *p)
     if (!is_open(c) || c->was_greeted || !backend_stream_is_greeted(c->stream)) {
         return;
     }
-    c->was_greeted = p->was_up = true;
+    c->was_greeted = true;
     p->was_complained = false;
     p->redial_us = REDIAL_US_MIN;
     metric_add(&p->counters.connects, 1);
@@ -168,6 +179,9 @@ static void bury(struct backend_port *p, struct backend_connection *c, uint64_t 
     }
     complain(p, c);
     c->is_mourned = true;
+    if (session_count(c) > 0) {
+        p->calls_wait_until_us = now_us + CALLS_WAIT_US;
+    }
     if (c == &p->current) {
         plan_dial(p, now_us);
     }
@@ -184,13 +198,6 @@ static void watch(struct backend_port *p, uint64_t now_us)
     bury(p, &p->current, now_us);
     bury(p, &p->leaving, now_us);
     metric_set(&p->counters.is_up, backend_port_is_up(p));
-}
-
-bool backend_port_poll_up(struct backend_port *p)
-{
-    const bool was_up = p->was_up;
-    p->was_up = false;
-    return was_up;
 }
 
 static bool next_lost(struct backend_connection *c, uint32_t *session_id)

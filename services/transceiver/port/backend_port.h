@@ -2,10 +2,10 @@
  * backend_port.h - a shard's way to the inference backend: dialled, and dialled again
  *
  * Takes:   the addresses to dial, one after the other; frames of sessions.
- * Gives:   frames of sessions; word of a new connection, and of each session that lost its own.
+ * Gives:   frames of sessions; word of each session that lost its connection.
  * Owns:    two connections: the one that takes new sessions, and one that said GOAWAY and still has
  *          some. One that breaks is dialled again after 100 ms, 200 ms ... 2 s, each at random
- *          between half and whole.
+ *          between half and whole; at most 500 ms apart while calls wait for it.
  * Bounds:  BACKEND_PORT_ADDRESSES_MAX addresses, more are left out.
  * Not here: sockets (backend_connection.h), what the bytes mean (backend_stream.h).
  */
@@ -44,7 +44,8 @@ void backend_port_set_addresses(struct backend_port *p, const struct net_addr *a
                                 size_t count);
 /* Connected, greeted, not going away and not full: new sessions are welcome. */
 bool backend_port_is_up(const struct backend_port *p);
-/* Of the connection that is up. */
+/* How many new sessions that connection takes, and whether it knows SESSION_RESUME. */
+size_t backend_port_room(const struct backend_port *p);
 bool backend_port_can_resume(const struct backend_port *p);
 
 /* For poll: an fd is -1 where there is no socket. */
@@ -63,8 +64,6 @@ bool backend_port_has_frames(const struct backend_port *p);
 void backend_port_refuse(struct backend_port *p, const struct backend_frame *frame,
                          uint64_t now_us);
 
-/* True once after each greeting: sessions without a connection may try again. */
-MUST_USE bool backend_port_poll_up(struct backend_port *p);
 /* The sessions of connections that broke, each once; they have none from then on. */
 MUST_USE bool backend_port_poll_lost(struct backend_port *p, uint32_t *session_id);
 

@@ -37,9 +37,15 @@ struct backend_stream {
     struct backend_stream_counters *counters;
 };
 
+size_t backend_stream_room(const struct backend_stream *s)
+{
+    const bool is_open = s->state == STREAM_UP && s->output.used_count < s->session_count_max;
+    return is_open ? s->session_count_max - s->output.used_count : 0;
+}
+
 bool backend_stream_is_up(const struct backend_stream *s)
 {
-    return s->state == STREAM_UP && s->output.used_count < s->session_count_max;
+    return backend_stream_room(s) > 0;
 }
 
 bool backend_stream_is_greeted(const struct backend_stream *s)

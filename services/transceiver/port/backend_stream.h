@@ -63,6 +63,8 @@ void backend_stream_destroy(struct backend_stream *s);
 
 /* Greeted, not going away, and not full: a new session is welcome. */
 bool backend_stream_is_up(const struct backend_stream *s);
+/* How many of them. */
+size_t backend_stream_room(const struct backend_stream *s);
 bool backend_stream_is_greeted(const struct backend_stream *s);
 /* The backend has said GOAWAY. */
 bool backend_stream_is_leaving(const struct backend_stream *s);

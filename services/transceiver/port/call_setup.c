@@ -73,16 +73,16 @@ static bool is_full(struct call_setup *setup, struct control_reply *out, uint64_
     return false;
 }
 
-/* flite speaks at 16 kHz, most models at 24. Opus goes through as it is, so the client must speak
- * it. */
+/* What most models take comes first. Opus goes through as it is, so the client must speak it. */
 static void offer_formats(struct backend_start *out, enum voice_codec codec)
 {
     static const struct backend_format format[] = {
-        {BACKEND_CODEC_PCM16, 16}, {BACKEND_CODEC_PCM16, 24}, {BACKEND_CODEC_PCM16, 48},
+        {BACKEND_CODEC_PCM16, 24}, {BACKEND_CODEC_PCM16, 16}, {BACKEND_CODEC_PCM16, 48},
         {BACKEND_CODEC_PCM16, 8},  {BACKEND_CODEC_OPUS, 48},
     };
-    out->format_count = COUNT_OF(format) - (codec == VOICE_CODEC_OPUS ? 0 : 1);
-    memcpy(out->format, format, out->format_count * sizeof(format[0]));
+    out->in_count = out->out_count = COUNT_OF(format) - (codec == VOICE_CODEC_OPUS ? 0 : 1);
+    memcpy(out->in, format, out->in_count * sizeof(format[0]));
+    memcpy(out->out, format, out->out_count * sizeof(format[0]));
 }
 
 static void fill_session(const struct call_setup *setup,
@@ -118,6 +118,7 @@ static void fill_session(const struct call_setup *setup,
         .client_language = request->client_language,
         .client_place = request->client_place,
         .session_json = request->session_json,
+        .expires_at_s = (setup->unix_offset_us + now_us + out->duration_max_us) / US_PER_S,
     };
     offer_formats(&out->backend_start, out->offer->audio_codec);
 }
@@ -200,7 +201,7 @@ uint32_t call_setup_create(struct call_setup *setup, const struct control_create
                       RETRY_AFTER_MS);
     }
     if (request->session_json.len > CALL_SETUP_SESSION_JSON_MAX) {
-        return refuse(out, CONTROL_TOO_LARGE, "the session is longer than 2048 bytes", 0);
+        return refuse(out, CONTROL_TOO_LARGE, "the session is longer than 32768 bytes", 0);
     }
     switch (
         sdp_offer_parse(request->offer_sdp, false, &offer, setup->reason, sizeof(setup->reason))) {

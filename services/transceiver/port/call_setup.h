@@ -17,8 +17,8 @@
 #include "services/transceiver/core/session/session_registry.h"
 #include "services/transceiver/port/transceiver_config.h"
 
-/* SESSION_START is one frame of a bounded length. */
-#define CALL_SETUP_SESSION_JSON_MAX 2048
+/* It is kept as long as the call: another backend may have to be told. */
+#define CALL_SETUP_SESSION_JSON_MAX 32768
 
 struct call_setup {
     const struct transceiver_config *config;

@@ -3,7 +3,7 @@
 
 #include "common/runtime/clock.h"
 #include "common/runtime/log.h"
-#include "common/runtime/name_resolver.h"
+#include "services/transceiver/port/backend_target.h"
 #include "services/transceiver/port/shard_mailbox.h"
 #include "services/transceiver/port/thread_load.h"
 
@@ -30,7 +30,7 @@ struct event_loop {
     struct shard_calls calls;
     struct udp_port *udp;
     struct backend_port *backend;
-    struct name_resolver *resolver; /* NULL: the backend is a UNIX socket */
+    struct backend_target target;
     struct key_ring *key_ring;
     struct shard_mailbox mailbox;
     struct event_loop_counters counters;
@@ -46,29 +46,18 @@ static const uint32_t lag_bound_us[] = {100, 250, 500, 1000, 2000, 5000, 10000, 
 
 static bool open_backend(struct event_loop *loop, struct fault *fault)
 {
-    static const char unix_prefix[] = "unix:";
-    const char *target = loop->config.config->backend;
-    const bool is_unix = strncmp(target, unix_prefix, sizeof(unix_prefix) - 1) == 0;
-    const char *unix_path = is_unix ? target + sizeof(unix_prefix) - 1 : NULL;
-    if (is_unix && strlen(unix_path) > BACKEND_PORT_UNIX_PATH_MAX) {
-        return fault_set(fault, FAULT_CONFIG, "backend: the path \"%s\" is longer than %d",
-                         unix_path, BACKEND_PORT_UNIX_PATH_MAX);
-    }
-    const struct backend_port_config config = {
-        .unix_path = unix_path,
+    struct backend_port_config config = {
         .stream = {.name = loop->config.config->name,
                    .instance_id = loop->config.instance_id,
                    .session_capacity = call_setup_capacity(loop->config.config)},
         .random = random_system(),
     };
+    if (!backend_target_open(&loop->target, loop->config.config->backend, fault)) {
+        return false;
+    }
+    config.unix_path = loop->target.unix_path;
     loop->backend = backend_port_create(&config);
-    if (loop->backend == NULL) {
-        return fault_set(fault, FAULT_SYSTEM, "backend: out of memory");
-    }
-    if (!is_unix) {
-        loop->resolver = name_resolver_start(&target, 1, fault);
-    }
-    return is_unix || loop->resolver != NULL;
+    return loop->backend != NULL || fault_set(fault, FAULT_SYSTEM, "backend: out of memory");
 }
 
 static bool open_parts(struct event_loop *loop, struct fault *fault)
@@ -118,7 +107,7 @@ void event_loop_destroy(struct event_loop *loop)
     }
     shard_calls_deinit(&loop->calls);
     backend_port_destroy(loop->backend);
-    name_resolver_stop(loop->resolver);
+    backend_target_close(&loop->target);
     udp_port_close(loop->udp);
     shard_mailbox_close(&loop->mailbox);
     key_ring_destroy(loop->key_ring);
@@ -221,7 +210,9 @@ static bool take_frame(struct event_loop *loop, const struct backend_frame *fram
         return false;
     }
     const bool was_due = session_next_timeout(s) <= now_us;
-    session_input_frame(s, frame, now_us);
+    if (!session_input_frame(s, frame, now_us)) {
+        backend_port_refuse(loop->backend, frame, now_us);
+    }
     const bool begins = !was_due && session_next_timeout(s) <= now_us;
     settle(loop, s, now_us);
     return begins;
@@ -246,11 +237,22 @@ static uint64_t begin_speech(struct event_loop *loop, const uint32_t *id, size_t
     return now_us;
 }
 
+static void move_sessions(struct event_loop *loop, uint64_t now_us)
+{
+    uint32_t id = 0;
+    while (backend_port_poll_lost(loop->backend, &id)) {
+        shard_calls_backend_lost(&loop->calls, id, now_us);
+    }
+    if (loop->calls.has_homeless && backend_port_is_up(loop->backend)) {
+        shard_calls_backend_found(&loop->calls, backend_port_can_resume(loop->backend),
+                                  backend_port_room(loop->backend), now_us);
+    }
+}
+
 static void take_frames(struct event_loop *loop)
 {
     const uint64_t begin_us = clock_now_us();
     uint64_t now_us = begin_us;
-    uint32_t id = 0;
     uint32_t begins[BEGINS_MAX];
     size_t begin_count = 0;
     struct backend_frame frame;
@@ -263,23 +265,7 @@ static void take_frames(struct event_loop *loop)
         now_us = clock_now_us();
     }
     now_us = begin_speech(loop, begins, begin_count, now_us);
-    while (backend_port_poll_lost(loop->backend, &id)) {
-        struct session *s = session_registry_find(loop->calls.registry, id);
-        if (s != NULL) {
-            session_backend_lost(s, now_us);
-            settle(loop, s, now_us);
-        }
-    }
-}
-
-static void take_addresses(struct event_loop *loop)
-{
-    struct name_answer answer;
-    while (name_resolver_take(loop->resolver, &answer)) {
-        if (answer.address_count > 0) {
-            backend_port_set_addresses(loop->backend, answer.address, answer.address_count);
-        }
-    }
+    move_sessions(loop, now_us);
 }
 
 static void replace_key_ring(struct event_loop *loop, const struct key_ring *ring)
@@ -311,6 +297,7 @@ static void take_letter(struct event_loop *loop)
         break;
     case SHARD_LETTER_DRAIN:
         loop->calls.is_draining = true;
+        backend_port_go_away(loop->backend, now_us + loop->config.config->drain_timeout_us, now_us);
         break;
     case SHARD_LETTER_STOP:
         loop->calls.is_draining = loop->is_stopping = true;
@@ -387,14 +374,15 @@ static void wait_for_work(struct event_loop *loop, struct pollfd fds[LOOP_FDS])
     const uint64_t due_us = time_earlier(session_registry_next_deadline(loop->calls.registry),
                                          backend_port_next_timeout(loop->backend));
     const uint64_t begin_us = clock_now_us();
-    const uint64_t until_us = backend_port_has_frames(loop->backend) ? 0 : due_us;
+    const bool is_busy = backend_port_has_frames(loop->backend) ||
+                         (loop->calls.has_homeless && backend_port_is_up(loop->backend));
+    const uint64_t until_us = is_busy ? 0 : due_us;
     const uint64_t wait_us = time_earlier(time_since(begin_us, until_us), TURN_US_MAX);
     const struct timespec wait = {.tv_sec = (time_t)(wait_us / US_PER_S),
                                   .tv_nsec = (long)(wait_us % US_PER_S * 1000)};
     fds[0] = (struct pollfd){.fd = udp_port_fd(loop->udp), .events = POLLIN};
     fds[1] = (struct pollfd){.fd = loop->mailbox.letter_fd, .events = POLLIN};
-    fds[2] = (struct pollfd){.fd = loop->resolver == NULL ? -1 : name_resolver_fd(loop->resolver),
-                             .events = POLLIN};
+    fds[2] = (struct pollfd){.fd = backend_target_fd(&loop->target), .events = POLLIN};
     backend_port_want(loop->backend, fds + OWN_FDS);
     if (ppoll(fds, LOOP_FDS, &wait, NULL) < 0) {
         for (size_t i = 0; i < LOOP_FDS; i++) {
@@ -412,7 +400,7 @@ static void turn(struct event_loop *loop)
         take_datagrams(loop);
     }
     if (fds[2].revents != 0) {
-        take_addresses(loop);
+        backend_target_take(&loop->target, loop->backend);
     }
     backend_port_service(loop->backend, fds + OWN_FDS, clock_now_us());
     take_frames(loop);

@@ -7,6 +7,9 @@
 
 #define OUTBOX_DATAGRAMS   1024
 #define OUTBOX_FRAME_BYTES (4u << 20)
+/* Sessions that are given another connection at once: their STARTs fit into the outbox. */
+#define MOVES_MAX 64
+_Static_assert(MOVES_MAX *(CALL_SETUP_SESSION_JSON_MAX + 16384) < OUTBOX_FRAME_BYTES, "they fit");
 
 static const uint32_t setup_bound_us[] = {5000,   10000,  25000,   50000,   100000,  200000,
                                           300000, 500000, 1000000, 1500000, 3000000, 10000000};
@@ -34,6 +37,7 @@ bool shard_calls_init(struct shard_calls *calls, const struct shard_calls_config
         .created_limit.lines_per_s = LOG_EVENTS_PER_S,
         .connected_limit.lines_per_s = LOG_EVENTS_PER_S,
         .ended_limit.lines_per_s = LOG_EVENTS_PER_S,
+        .backend_limit.lines_per_s = LOG_EVENTS_PER_S,
         .restarted_limit.lines_per_s = LOG_EVENTS_PER_S,
     };
     encoder_effort_init(&calls->effort, config->config->complexity, config->config->complexity_min);
@@ -145,6 +149,7 @@ static void note_ended(struct shard_calls *calls, const struct session *s,
         metric_add(&c->speech_frames[i], stats.downlink.frames[i]);
     }
     metric_add(&c->speech_underruns, stats.downlink.underruns);
+    metric_add(&c->messages_ignored, stats.messages_ignored);
     metric_add(&c->packets_sent, stats.voice.packets);
     for (size_t i = 0; i < RTCP_PACKET_RESULT_COUNT; i++) {
         metric_add(&c->rtcp_compounds[i], stats.rtcp.compounds[i]);
@@ -158,15 +163,45 @@ static void note_ended(struct shard_calls *calls, const struct session *s,
     }
 }
 
+static void note_backend(struct shard_calls *calls, const struct session *s,
+                         const struct session_event *event, uint64_t now_us)
+{
+    if (event->kind == SESSION_EVENT_BACKEND_LOST) {
+        metric_add(&calls->counters.backend_losses, 1);
+        return;
+    }
+    const bool is_resumed = event->kind == SESSION_EVENT_BACKEND_RESUMED;
+    metric_add(is_resumed ? &calls->counters.backend_resumes : &calls->counters.backend_restarts,
+               1);
+    if (log_limit_pass(&calls->backend_limit, now_us)) {
+        log_info("session.backend_back call=%s how=%s away_ms=%llu held_back=%llu",
+                 session_call_id(s), is_resumed ? "resumed" : "restarted",
+                 (unsigned long long)(event->away_us / US_PER_MS),
+                 (unsigned long long)calls->backend_limit.held_back);
+    }
+}
+
+static void note_event(struct shard_calls *calls, const struct session *s,
+                       const struct session_event *event, uint64_t now_us)
+{
+    switch (event->kind) {
+    case SESSION_EVENT_CONNECTED:
+        note_connected(calls, s, now_us);
+        break;
+    case SESSION_EVENT_ENDED:
+        note_ended(calls, s, event->reason, now_us);
+        break;
+    default:
+        note_backend(calls, s, event, now_us);
+        break;
+    }
+}
+
 void shard_calls_settle(struct shard_calls *calls, struct session *s, uint64_t now_us)
 {
     struct session_event event;
     while (session_poll_event(s, &event)) {
-        if (event.kind == SESSION_EVENT_CONNECTED) {
-            note_connected(calls, s, now_us);
-        } else {
-            note_ended(calls, s, event.reason, now_us);
-        }
+        note_event(calls, s, &event, now_us);
     }
     if (session_is_over(s)) {
         session_registry_remove(calls->registry, session_id(s));
@@ -186,6 +221,34 @@ void shard_calls_note_load(struct shard_calls *calls, uint64_t busy_permille, ui
     encoder_effort_note(&calls->effort, busy_permille, now_us);
     metric_set(&calls->counters.opus_complexity, calls->effort.complexity);
     metric_set(&calls->counters.opus_steps_down, calls->effort.steps_down);
+}
+
+/* --- backends that come and go ---------------------------------------------------------------- */
+
+void shard_calls_backend_lost(struct shard_calls *calls, uint32_t session_id, uint64_t now_us)
+{
+    struct session *s = session_registry_find(calls->registry, session_id);
+    calls->has_homeless = true;
+    calls->homeless_cursor = 0;
+    if (s != NULL) {
+        session_backend_lost(s, now_us);
+        shard_calls_settle(calls, s, now_us);
+    }
+}
+
+void shard_calls_backend_found(struct shard_calls *calls, bool can_resume, size_t room,
+                               uint64_t now_us)
+{
+    size_t left = room < MOVES_MAX ? room : MOVES_MAX;
+    while (calls->has_homeless && left > 0) {
+        struct session *s = session_registry_next(calls->registry, &calls->homeless_cursor);
+        calls->has_homeless = s != NULL;
+        if (s != NULL && session_wants_backend(s)) {
+            session_backend_found(s, can_resume, now_us);
+            shard_calls_settle(calls, s, now_us);
+            left--;
+        }
+    }
 }
 
 /* --- requests --------------------------------------------------------------------------------- */

@@ -31,7 +31,11 @@ struct shard_counters {
     metric_value speech_frames[VOICE_DOWNLINK_RESULT_COUNT];
     metric_value speech_underruns;
     metric_value outbox_dropped;
-    metric_value opus_complexity; /* see encoder_effort.h */
+    metric_value backend_losses; /* calls whose backend went away while they ran */
+    metric_value backend_resumes;
+    metric_value backend_restarts;
+    metric_value messages_ignored; /* of backends, in calls that have ended */
+    metric_value opus_complexity;  /* see encoder_effort.h */
     metric_value opus_steps_down;
     struct metric_histogram setup_ice;
     struct metric_histogram setup_dtls;
@@ -56,11 +60,14 @@ struct shard_calls {
     struct session_registry *registry;
     struct outbox *outbox;
     struct shard_counters counters;
-    struct encoder_effort effort;   /* read by every session */
+    struct encoder_effort effort; /* read by every session */
+    bool has_homeless;            /* sessions whose connection broke may still want another */
+    size_t homeless_cursor;
     bool is_draining;               /* no new calls */
     struct log_limit created_limit; /* who makes calls by the thousand fills no log */
     struct log_limit connected_limit;
     struct log_limit ended_limit;
+    struct log_limit backend_limit;
     struct log_limit restarted_limit;
     struct control_session_row rows[CONTROL_ROWS_MAX]; /* of the last page */
 };
@@ -76,5 +83,12 @@ void shard_calls_answer(struct shard_calls *calls, const struct control_request 
 void shard_calls_note_load(struct shard_calls *calls, uint64_t busy_permille, uint64_t now_us);
 /* The session may be gone afterwards. Its next tick is later than now_us. */
 void shard_calls_settle(struct shard_calls *calls, struct session *s, uint64_t now_us);
+
+/* The connection of this session to its backend is gone. */
+void shard_calls_backend_lost(struct shard_calls *calls, uint32_t session_id, uint64_t now_us);
+/* A backend has room for so many: some of the sessions without one are given to it, the others at
+ * the next call, as long as has_homeless. */
+void shard_calls_backend_found(struct shard_calls *calls, bool can_resume, size_t room,
+                               uint64_t now_us);
 
 #endif

@@ -35,6 +35,7 @@ struct audio_in *audio_in_create(const struct audio_in_config *config)
     }
     a->config = *config;
     speech_detector_init(&a->speech, config->format.rate_khz * 1000u);
+    a->has_hole = config->is_continued;
     if (is_passthrough(config)) {
         return a;
     }

@@ -22,6 +22,7 @@ struct audio_in_config {
     enum voice_codec codec;       /* the client's */
     struct backend_format format; /* what the backend accepted */
     struct outbox *outbox;        /* borrowed */
+    bool is_continued;            /* of a call that had a backend before: its first frame says so */
 };
 
 struct audio_in;

@@ -22,8 +22,7 @@ struct session {
     uint8_t tenant[SESSION_TENANT_BYTES];
     uint64_t deadline_us[SESSION_TIMER_COUNT];
     struct session_timeline timeline;
-    struct session_event event[2]; /* connected and ended: each at most once */
-    size_t event_count;
+    struct session_events events;
     bool client_sends; /* its direction of the audio section */
     bool client_receives;
     bool ends_when_drained;
@@ -33,7 +32,7 @@ struct session {
     struct voice_downlink *downlink;
     struct voice_rtcp rtcp;
     uint64_t sent_again;
-    struct backend_leg backend;
+    struct backend_side backend;
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -126,8 +125,12 @@ struct session *session_create(const struct session_config *config, uint64_t now
     s->deadline_us[SESSION_TIMER_DURATION] = now_us + config->duration_max_us;
     s->deadline_us[SESSION_TIMER_LAST_WORD] = TIME_NEVER;
     note_direction(s, config->offer);
+    const struct backend_leg_config backend = {.session_id = s->id,
+                                               .start = &config->backend_start,
+                                               .random = config->random,
+                                               .outbox = config->outbox};
     if (!create_voice(s, config, now_us) || !create_client(s, config, now_us) ||
-        !backend_leg_init(&s->backend, s->id, &config->backend_start, config->outbox, now_us)) {
+        !backend_side_init(&s->backend, &backend, s->uplink, s->downlink, now_us)) {
         session_destroy(s);
         return NULL;
     }
@@ -142,6 +145,7 @@ void session_destroy(struct session *s)
     client_leg_destroy(s->client);
     voice_uplink_destroy(s->uplink);
     voice_downlink_destroy(s->downlink);
+    backend_side_deinit(&s->backend);
     free(s);
 }
 
@@ -190,6 +194,7 @@ struct session_stats session_stats(const struct session *s)
         .sender = rtp_sender_stats(rtp_sender_of(s)),
         .rtcp = s->rtcp.stats,
         .sent_again = s->sent_again,
+        .messages_ignored = s->backend.leg.messages_ignored,
     };
 }
 
@@ -203,21 +208,9 @@ bool session_is_over(const struct session *s)
     return s->is_ended && client_leg_is_over(s->client);
 }
 
-static void push_event(struct session *s, struct session_event event)
-{
-    assert(s->event_count < COUNT_OF(s->event));
-    s->event[s->event_count++] = event;
-}
-
 bool session_poll_event(struct session *s, struct session_event *out)
 {
-    if (s->event_count == 0) {
-        return false;
-    }
-    *out = s->event[0];
-    s->event[0] = s->event[1];
-    s->event_count--;
-    return true;
+    return session_events_poll(&s->events, out);
 }
 
 /* --- to the client ---------------------------------------------------------------------------- */
@@ -267,11 +260,12 @@ void session_end(struct session *s, enum session_end_reason reason, uint64_t now
     s->is_ended = true;
     s->timeline.ended_us = now_us;
     s->timeline.end_reason = reason;
-    voice_downlink_end(s->downlink, reason == SESSION_END_BACKEND_LOST, now_us);
-    backend_leg_end(&s->backend, session_end_reason_name(reason), now_us);
+    backend_side_end(&s->backend, session_end_reason_name(reason),
+                     reason == SESSION_END_BACKEND_LOST, now_us);
     send_bye(s, now_us);
     client_leg_close(s->client, now_us);
-    push_event(s, (struct session_event){.kind = SESSION_EVENT_ENDED, .reason = reason});
+    session_events_push(&s->events,
+                        (struct session_event){.kind = SESSION_EVENT_ENDED, .reason = reason});
 }
 
 /* --- from the client -------------------------------------------------------------------------- */
@@ -283,8 +277,8 @@ static void connect_media(struct session *s, uint64_t now_us)
     if (s->client_receives) {
         voice_downlink_start(s->downlink, now_us);
     }
-    backend_leg_connected(&s->backend, client_leg_path(s->client).is_tcp, now_us);
-    push_event(s, (struct session_event){.kind = SESSION_EVENT_CONNECTED});
+    backend_side_connected(&s->backend, client_leg_path(s->client).is_tcp, now_us);
+    session_events_push(&s->events, (struct session_event){.kind = SESSION_EVENT_CONNECTED});
 }
 
 static void take_client_events(struct session *s, uint64_t now_us)
@@ -384,16 +378,6 @@ void session_restart_ice(struct session *s, const struct client_leg_ice *next, u
 
 /* --- from the backend ------------------------------------------------------------------------- */
 
-static void accept_backend(struct session *s, uint64_t now_us)
-{
-    if (!voice_uplink_attach(s->uplink, s->backend.accept.in, 0, now_us) ||
-        !voice_downlink_attach(s->downlink, &s->backend.accept, now_us)) {
-        session_end(s, SESSION_END_BACKEND_UNAVAILABLE, now_us);
-        return;
-    }
-    session_timeline_note(&s->timeline.accepted_us, now_us);
-}
-
 /* The last word of the backend was sent, or nobody listens: it may still be on its way. */
 static void plan_end_when_drained(struct session *s, uint64_t now_us)
 {
@@ -403,36 +387,65 @@ static void plan_end_when_drained(struct session *s, uint64_t now_us)
     }
 }
 
-void session_input_frame(struct session *s, const struct backend_frame *frame, uint64_t now_us)
+/* One that was there before is lost, one that never was is not available. */
+static void end_without_backend(struct session *s, uint64_t now_us)
 {
-    switch (backend_leg_input(&s->backend, frame, now_us)) {
-    case BACKEND_LEG_GOT_ACCEPT:
-        accept_backend(s, now_us);
+    const bool had_one = backend_side_was_attached(&s->backend);
+    session_end(s, had_one ? SESSION_END_BACKEND_LOST : SESSION_END_BACKEND_UNAVAILABLE, now_us);
+}
+
+static void take_backend_event(struct session *s, enum backend_side_event event, uint64_t now_us)
+{
+    switch (event) {
+    case BACKEND_SIDE_ACCEPTED:
+        session_timeline_note(&s->timeline.accepted_us, now_us);
         break;
-    case BACKEND_LEG_GOT_REJECT:
-    case BACKEND_LEG_GOT_NONSENSE:
-        session_end(s, SESSION_END_BACKEND_UNAVAILABLE, now_us);
+    case BACKEND_SIDE_RESUMED:
+    case BACKEND_SIDE_RESTARTED:
+        session_events_push(&s->events, (struct session_event){
+                                            .kind = event == BACKEND_SIDE_RESUMED
+                                                        ? SESSION_EVENT_BACKEND_RESUMED
+                                                        : SESSION_EVENT_BACKEND_RESTARTED,
+                                            .away_us = backend_side_away_us(&s->backend, now_us)});
         break;
-    case BACKEND_LEG_GOT_END:
+    case BACKEND_SIDE_FAILED:
+        end_without_backend(s, now_us);
+        break;
+    case BACKEND_SIDE_ENDED:
         session_end(s, SESSION_END_BACKEND_ENDED, now_us);
         break;
-    case BACKEND_LEG_GOT_END_DRAINED:
+    case BACKEND_SIDE_ENDED_DRAINED:
         s->ends_when_drained = true;
-        voice_downlink_drain(s->downlink, now_us);
         plan_end_when_drained(s, now_us);
         break;
-    case BACKEND_LEG_NOTHING:
-        if (!s->is_ended) {
-            (void)voice_downlink_input(s->downlink, frame, now_us); /* counted there */
-        }
+    case BACKEND_SIDE_NOTHING:
+    case BACKEND_SIDE_NONSENSE: /* its connection breaks: session_backend_lost */
         break;
     }
 }
 
+bool session_input_frame(struct session *s, const struct backend_frame *frame, uint64_t now_us)
+{
+    const enum backend_side_event event = backend_side_input(&s->backend, frame, now_us);
+    take_backend_event(s, event, now_us);
+    return event != BACKEND_SIDE_NONSENSE;
+}
+
 void session_backend_lost(struct session *s, uint64_t now_us)
 {
-    backend_leg_lost(&s->backend);
-    session_end(s, SESSION_END_BACKEND_LOST, now_us);
+    if (!s->is_ended && backend_side_lost(&s->backend, now_us)) {
+        session_events_push(&s->events, (struct session_event){.kind = SESSION_EVENT_BACKEND_LOST});
+    }
+}
+
+bool session_wants_backend(const struct session *s)
+{
+    return !s->is_ended && backend_side_is_away(&s->backend);
+}
+
+void session_backend_found(struct session *s, bool can_resume, uint64_t now_us)
+{
+    backend_side_found(&s->backend, can_resume, now_us);
 }
 
 /* --- time ------------------------------------------------------------------------------------- */
@@ -445,8 +458,8 @@ static void tick_deadlines(struct session *s, uint64_t now_us)
         session_end(s, SESSION_END_DURATION, now_us);
     } else if (now_us >= s->deadline_us[SESSION_TIMER_LAST_WORD]) {
         session_end(s, SESSION_END_BACKEND_ENDED, now_us);
-    } else if (now_us >= s->backend.accept_deadline_us) {
-        session_end(s, SESSION_END_BACKEND_UNAVAILABLE, now_us);
+    } else {
+        take_backend_event(s, backend_side_tick(&s->backend, now_us), now_us);
     }
 }
 
@@ -475,7 +488,7 @@ uint64_t session_next_timeout(const struct session *s)
     for (size_t i = 0; i < SESSION_TIMER_COUNT; i++) {
         first_us = time_earlier(first_us, s->deadline_us[i]);
     }
-    first_us = time_earlier(first_us, s->backend.accept_deadline_us);
+    first_us = time_earlier(first_us, backend_side_next_timeout(&s->backend));
     if (session_is_connected(s)) {
         first_us = time_earlier(first_us, voice_uplink_next_timeout(s->uplink));
         first_us = time_earlier(first_us, voice_downlink_next_timeout(s->downlink));

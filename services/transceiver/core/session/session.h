@@ -5,6 +5,9 @@
  * Gives:   datagrams and frames in the shard's outbox, events to poll.
  * Order:   create; then one change (input, tick, end, lost), drain events and outbox, sleep until
  *          next_timeout. When session_is_over, destroy.
+ * Backend: a connection that breaks leaves the call alone: what is queued is spoken, then silence,
+ *          and 2 s of the client's voice are kept. The owner says session_backend_found on the next
+ *          connection; after 5 s without, the call ends.
  * Bounds:  set-up within setup_timeout_us, the call within duration_max_us. A full outbox loses
  *          what is sent meanwhile, as a network would; the clocks go on.
  * Not here: ICE, DTLS and SRTP (client_leg.h), codecs and clocks (voice_uplink.h and
@@ -14,9 +17,9 @@
 #define EARSHOT_SESSION_H
 
 #include "common/base/random.h"
-#include "services/transceiver/core/session/backend_leg.h"
+#include "services/transceiver/core/session/backend_side.h"
 #include "services/transceiver/core/session/client_leg.h"
-#include "services/transceiver/core/session/session_timeline.h"
+#include "services/transceiver/core/session/session_event.h"
 #include "services/transceiver/core/session/voice_downlink.h"
 #include "services/transceiver/core/session/voice_rtcp.h"
 #include "services/transceiver/core/session/voice_uplink.h"
@@ -35,7 +38,7 @@ struct session_config {
     struct backend_start backend_start;    /* read by create only */
     const struct voice_silences *silences; /* borrowed */
     struct outbox *outbox;                 /* borrowed */
-    struct random_source random;           /* used by create only */
+    struct random_source random;           /* borrowed: a resume needs a fresh token */
     uint64_t offer_us;                     /* when signaling had the offer; 0 = not known */
     uint64_t unix_offset_us;               /* Unix time less now_us */
     uint64_t setup_timeout_us;
@@ -45,13 +48,6 @@ struct session_config {
     bool idle_sparse;                    /* see voice_sender.h */
 };
 
-enum session_event_kind { SESSION_EVENT_CONNECTED, SESSION_EVENT_ENDED };
-
-struct session_event {
-    enum session_event_kind kind;
-    enum session_end_reason reason; /* ENDED */
-};
-
 struct session_stats {
     struct voice_uplink_stats uplink;
     struct voice_uplink_quality quality;
@@ -59,7 +55,8 @@ struct session_stats {
     struct voice_sender_stats voice;
     struct rtp_sender_stats sender;
     struct voice_rtcp_stats rtcp;
-    uint64_t sent_again; /* packets that the client asked for with a NACK */
+    uint64_t sent_again;       /* packets that the client asked for with a NACK */
+    uint64_t messages_ignored; /* of the backend, for a client without an event channel */
 };
 
 struct session;
@@ -87,11 +84,16 @@ bool session_is_over(const struct session *s);
 /* datagram is changed in place. */
 enum client_leg_result session_input_datagram(struct session *s, struct bytes_span *datagram,
                                               const struct net_path *from, uint64_t now_us);
-void session_input_frame(struct session *s, const struct backend_frame *frame, uint64_t now_us);
+/* False: the payload is not what its type says. The connection can not go on; the session can. */
+MUST_USE bool session_input_frame(struct session *s, const struct backend_frame *frame,
+                                  uint64_t now_us);
 /* A new ICE generation, its number one above the current one's: see client_leg_restart_ice. */
 void session_restart_ice(struct session *s, const struct client_leg_ice *next, uint64_t now_us);
-/* The link to the backend is gone. */
+/* Its connection to the backend is gone. */
 void session_backend_lost(struct session *s, uint64_t now_us);
+/* It has none and wants one: session_backend_found. */
+bool session_wants_backend(const struct session *s);
+void session_backend_found(struct session *s, bool can_resume, uint64_t now_us);
 /* Tells both ends. A second end changes nothing. */
 void session_end(struct session *s, enum session_end_reason reason, uint64_t now_us);
 

@@ -237,8 +237,9 @@ struct backend_position voice_downlink_position(const struct voice_downlink *d)
 
 void voice_downlink_restart(struct voice_downlink *d, uint64_t now_us)
 {
-    voice_downlink_detach(d);
+    d->is_attached = true; /* to be told now: it has said nothing yet that this could be about */
     voice_downlink_end(d, true, now_us);
+    voice_downlink_detach(d);
     d->is_restarted = true;
 }
 

@@ -65,8 +65,8 @@ MUST_USE bool voice_downlink_attach(struct voice_downlink *d, const struct backe
 void voice_downlink_detach(struct voice_downlink *d);
 /* How far a backend had come: what a resume tells it. */
 struct backend_position voice_downlink_position(const struct voice_downlink *d);
-/* The backend that comes knows nothing: what is queued is done, backend_lost, told when it is
- * attached. Ids, credit and flushes begin anew. */
+/* The backend that comes knows nothing, and was sent a START: what is queued is done, backend_lost,
+ * told at once, before it can say anything. Ids, credit and flushes begin anew. */
 void voice_downlink_restart(struct voice_downlink *d, uint64_t now_us);
 /* Media can flow: the clock starts. */
 void voice_downlink_start(struct voice_downlink *d, uint64_t now_us);

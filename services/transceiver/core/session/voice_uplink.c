@@ -26,6 +26,7 @@ struct voice_uplink {
     uint64_t start_us;
     struct outbox *outbox;
     struct voice_payloads payloads;
+    bool was_attached; /* a backend has heard this call */
     struct rtp_receiver *receiver;
     struct reorder_buffer *reorder; /* NULL until the first packet, as the next one */
     struct voice_history *history;
@@ -154,11 +155,13 @@ bool voice_uplink_attach(struct voice_uplink *u, struct backend_format in, uint6
     u->backend = audio_in_create(&(struct audio_in_config){.session_id = u->session_id,
                                                            .codec = u->payloads.codec,
                                                            .format = in,
-                                                           .outbox = u->outbox});
+                                                           .outbox = u->outbox,
+                                                           .is_continued = u->was_attached});
     if (u->backend == NULL) {
         return false;
     }
     dtmf_in_attach(&u->dtmf);
+    u->was_attached = true;
     if (u->history != NULL) {
         u->live_number = voice_history_next_number(u->history);
         voice_history_seek(u->history, from_us);
