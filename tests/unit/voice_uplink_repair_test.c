@@ -39,6 +39,7 @@ static void a_red_copy_stands_for_a_lost_packet(void **state)
     assert_int_equal(q.concealed_us, 0);
     assert_int_equal(q.expected, 4);
     assert_int_equal(q.received, 3);
+    assert_int_equal(voice_uplink_stats(w.uplink)->red_packets, 3);
     close_world(&w);
 }
 

@@ -63,6 +63,7 @@ static void fill_incoming(const struct session_stats *stats, struct control_fact
                        voice_uplink_result_name((enum voice_uplink_result)i));
         add(out, name, stats->uplink.packets[i]);
     }
+    add(out, "in_red_packets", stats->uplink.red_packets);
     add(out, "in_frames", stats->uplink.frames);
     add(out, "in_concealed", stats->uplink.concealed);
     add(out, "in_undecoded", stats->uplink.undecoded);

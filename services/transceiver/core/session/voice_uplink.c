@@ -374,6 +374,7 @@ enum voice_uplink_result voice_uplink_input(struct voice_uplink *u, const struct
 {
     const enum voice_uplink_result result = input(u, packet, now_us);
     u->stats.packets[result]++;
+    u->stats.red_packets += packet->payload_type == u->payloads.red_type;
     if (u->reorder != NULL && u->history != NULL) {
         take_slots(u, now_us);
     }

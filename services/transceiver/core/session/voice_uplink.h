@@ -59,6 +59,7 @@ const char *voice_uplink_result_name(enum voice_uplink_result result);
 
 struct voice_uplink_stats {
     uint64_t packets[VOICE_UPLINK_RESULT_COUNT]; /* what became of each */
+    uint64_t red_packets;                        /* of those, of the RED payload type */
     uint64_t frames;                             /* AUDIO_IN with samples */
     uint64_t concealed;                          /* of those, invented ones */
     uint64_t undecoded; /* taken packets, and gaps, that gave no samples: malformed, over budget */
