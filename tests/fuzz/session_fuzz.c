@@ -47,7 +47,7 @@ static void drain(struct world *w)
 {
     struct session_event event;
     while (session_poll_event(w->session, &event)) {
-        assert(event.kind == SESSION_EVENT_ENDED);
+        assert(event.kind != SESSION_EVENT_CONNECTED);
     }
     assert(!session_is_connected(w->session));
     assert(outbox_dropped(w->outbox) == 0);
@@ -151,7 +151,7 @@ static void open_world(struct world *w)
         .setup = SDP_SETUP_ACTIVE,
         .fingerprint_count = 1,
         .has_audio = true,
-        .payload_type = 111,
+        .audio_payload_type = 111,
     };
     *w = (struct world){.now_us = BEGIN_US, .outbox = outbox_create(64, 1u << 20)};
     random_generator_init(&w->random, 1);
@@ -161,7 +161,16 @@ static void open_world(struct world *w)
         .ice_ufrag = UFRAG,
         .ice_pwd = PWD,
         .identity = identity,
-        .backend_start = {.call_id = "rtc_fuzz", .credit_us = US_PER_S},
+        .backend_start = {.call_id = "rtc_fuzz",
+                          .in = {{BACKEND_CODEC_PCM16, 24},
+                                 {BACKEND_CODEC_PCM16, 16},
+                                 {BACKEND_CODEC_OPUS, 48}},
+                          .in_count = 3,
+                          .out = {{BACKEND_CODEC_PCM16, 24},
+                                  {BACKEND_CODEC_PCM16, 16},
+                                  {BACKEND_CODEC_OPUS, 48}},
+                          .out_count = 3,
+                          .credit_us = US_PER_S},
         .silences = &silences,
         .outbox = w->outbox,
         .random = random_seeded(&w->random),

@@ -1,6 +1,8 @@
 /* stub_link_fuzz.c - a transceiver that says anything: raw bytes, or frames with good numbers and
- * any content; the link ends or goes on, its output within bounds */
+ * any content; a frame of type BREAK is none: the connection breaks, and another greets. The link
+ * ends or goes on, its output within bounds */
 #include "common/runtime/log.h"
+#include "services/inference-stub/session_shelf.h"
 #include "services/inference-stub/stub_link.h"
 
 #include <assert.h>
@@ -8,11 +10,14 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define HANDLES 4
+#define BREAK   0xfe
 
 static int16_t greeting[1600];
 static struct stub_counters counters;
 
 struct peer {
+    struct stub_behaviour behaviour;
+    struct session_shelf shelf;
     struct stub_link *link;
     uint64_t now_us;
     uint32_t sequence[HANDLES];
@@ -39,6 +44,28 @@ static void give_frame(struct peer *p, struct backend_frame frame)
     give(p, frame.payload);
 }
 
+static void connect_link(struct peer *p)
+{
+    memset(p->sequence, 0, sizeof(p->sequence));
+    p->link = stub_link_create(&p->behaviour, "fuzz", p->now_us);
+    assert(p->link != NULL);
+}
+
+static void greet(struct peer *p)
+{
+    give_frame(p,
+               (struct backend_frame){.type = BACKEND_HELLO, .payload = bytes_view_of_text("{}")});
+}
+
+static void reconnect(struct peer *p)
+{
+    stub_link_peer_closed(p->link);
+    stub_link_shelve(p->link, p->now_us);
+    stub_link_destroy(p->link);
+    connect_link(p);
+    greet(p);
+}
+
 /* A frame of 4 bytes and a payload: type, handle and codec, flags, length. */
 static void give_scripted_frame(struct peer *p, struct byte_reader *script)
 {
@@ -54,7 +81,11 @@ static void give_scripted_frame(struct peer *p, struct byte_reader *script)
     frame.flags = (uint16_t)(flags | (flags & 1) << 8);
     const size_t left = byte_reader_left(script);
     frame.payload = byte_reader_bytes(script, len < left ? len : left);
-    give_frame(p, frame);
+    if (frame.type == BREAK) {
+        reconnect(p);
+    } else {
+        give_frame(p, frame);
+    }
 }
 
 /* Reads some of the output, as a slow peer does. */
@@ -74,25 +105,26 @@ static void pass_time(struct peer *p, uint64_t us)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct stub_behaviour behaviour = {.mode_name = "fuzz",
-                                       .tone_hz = 1000,
-                                       .greeting_16k = {greeting, 1600},
-                                       .greeting_24k = {greeting, 1600},
-                                       .sessions_max = HANDLES,
-                                       .counters = &counters};
+    static struct peer p;
     struct byte_reader script;
     log_set_level(LOG_ERROR);
     byte_reader_init(&script, bytes_view_of(data, size));
     const uint8_t start = byte_reader_u8(&script);
-    behaviour.mode = (enum dialogue_mode)(start % 3);
-    struct peer p = {.now_us = 1};
-    p.link = stub_link_create(&behaviour, "fuzz", p.now_us);
-    assert(p.link != NULL);
+    p = (struct peer){.now_us = 1,
+                      .behaviour = {.mode = (enum dialogue_mode)(start % 3),
+                                    .mode_name = "fuzz",
+                                    .tone_hz = 1000,
+                                    .greeting_16k = {greeting, 1600},
+                                    .greeting_24k = {greeting, 1600},
+                                    .sessions_max = HANDLES,
+                                    .shelf = &p.shelf,
+                                    .counters = &counters}};
+    session_shelf_init(&p.shelf);
+    connect_link(&p);
     if ((start & 0x80) != 0) {
         give(&p, byte_reader_bytes(&script, byte_reader_left(&script)));
     } else {
-        give_frame(
-            &p, (struct backend_frame){.type = BACKEND_HELLO, .payload = bytes_view_of_text("{}")});
+        greet(&p);
     }
     while (byte_reader_left(&script) >= 4) {
         give_scripted_frame(&p, &script);
@@ -104,6 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(stub_link_is_over(p.link) || stub_link_is_finished(p.link) ||
            stub_link_output(p.link, p.now_us).len > 0);
     stub_link_destroy(p.link);
+    session_shelf_clear(&p.shelf);
     assert(metric_get(&counters.sessions_open) == 0);
     return 0;
 }
