@@ -366,8 +366,8 @@ class TransceiverTest(unittest.TestCase):
         self.assertRegex(transceiver.ask("r1", "unknown"), "^refused not_implemented 0 .")
         self.assertRegex(transceiver.ask("r2", "garbage"), "^refused bad_offer 0 not a request")
         self.assertRegex(transceiver.create("rtc_1", offer="hello"), "^refused bad_offer 0 .")
-        pcmu = OFFER.replace("SAVPF 111", "SAVPF 0").replace("111 opus/48000/2", "0 PCMU/8000")
-        self.assertRegex(transceiver.create("rtc_2", offer=pcmu), "^refused no_common_codec 0 .")
+        g722 = OFFER.replace("SAVPF 111", "SAVPF 9").replace("111 opus/48000/2", "9 G722/8000")
+        self.assertRegex(transceiver.create("rtc_2", offer=g722), "^refused no_common_codec 0 .")
 
     def test_a_call_is_ended_by_its_tenant_or_an_operator(self):
         transceiver = self.transceiver()
