@@ -35,6 +35,7 @@ struct sim_agent_rules {
     uint64_t limit_us;
     uint64_t supplied_us; /* in all */
     bool has_session;
+    bool is_accepted;  /* on this connection: nothing is told before */
     uint64_t start_us; /* when the session clock was 0 */
     bool is_over;
     bool is_answered;
@@ -53,11 +54,12 @@ static void forget_utterances(struct sim_agent_rules *r)
     }
 }
 
-struct sim_agent_rules *sim_agent_rules_create(struct sim_journal *journal)
+struct sim_agent_rules *sim_agent_rules_create(struct sim_journal *journal, uint64_t start_us)
 {
     struct sim_agent_rules *r = calloc(1, sizeof(*r));
     assert(r != NULL);
     r->journal = journal;
+    r->start_us = start_us;
     forget_utterances(r);
     return r;
 }
@@ -98,13 +100,14 @@ static bool says(const struct backend_frame *frame, const char *words)
  * knows none. */
 void sim_agent_rules_connect(struct sim_agent_rules *r, bool is_resumed)
 {
-    r->has_session = false;
+    r->has_session = r->is_accepted = false;
     r->next_sequence = 0;
     r->flush_count = 0;
     r->newest_done = 0;
     if (!is_resumed) {
         struct sim_journal *journal = r->journal;
-        *r = (struct sim_agent_rules){.journal = journal};
+        const uint64_t start_us = r->start_us;
+        *r = (struct sim_agent_rules){.journal = journal, .start_us = start_us};
         forget_utterances(r);
     }
     for (size_t i = 0; i < SIM_AGENT_UTTERANCES_MAX; i++) {
@@ -160,6 +163,8 @@ void sim_agent_rules_said(struct sim_agent_rules *r, const struct backend_frame 
         said_audio(r, frame, media_us, now_us);
     } else if (frame->type == BACKEND_FLUSH) {
         said_flush(r, frame);
+    } else if (frame->type == BACKEND_SESSION_ACCEPT) {
+        r->is_accepted = true;
     } else if (frame->type == BACKEND_SESSION_END) {
         complete(&r->utterance[r->newest], now_us); /* nothing more comes */
     } else if ((frame->type == BACKEND_PAUSE || frame->type == BACKEND_RESUME) &&
@@ -268,7 +273,8 @@ static void heard_done(struct sim_agent_rules *r, struct utterance *u,
                               frame->utterance, i);
         }
     }
-    if (!is_true_reason(r, u, frame)) {
+    const bool is_repeat = u->was_done; /* after a resume */
+    if (!is_repeat && !is_true_reason(r, u, frame)) {
         sim_journal_fault(r->journal, now_us, "done for a reason that is true: %" PRIu32 " %.*s",
                           frame->utterance, (int)frame->payload.len,
                           (const char *)frame->payload.data);
@@ -326,18 +332,34 @@ static void heard_error(struct sim_agent_rules *r, const struct backend_frame *f
     r->latest_error_us = now_us;
 }
 
-static void heard_start(struct sim_agent_rules *r, const struct backend_frame *frame,
-                        uint64_t now_us)
+/* What did not arrive before the connection broke was never said. */
+static void resume_utterances(struct sim_agent_rules *r, const struct backend_frame *frame)
+{
+    const uint32_t newest = (uint32_t)sim_agent_rules_number(frame, "utterance");
+    const uint64_t received_us = sim_agent_rules_number(frame, "received_us");
+    for (uint32_t i = newest + 1; i < SIM_AGENT_UTTERANCES_MAX; i++) {
+        r->utterance[i] = (struct utterance){.complete_us = TIME_NEVER};
+    }
+    if (newest > 0 && newest < SIM_AGENT_UTTERANCES_MAX) {
+        struct utterance *u = &r->utterance[newest];
+        const bool is_cut = u->supplied_us > received_us + ROUNDING_US;
+        u->complete_us = is_cut ? TIME_NEVER : u->complete_us;
+        u->supplied_us = time_earlier(u->supplied_us, received_us + ROUNDING_US);
+    }
+    r->newest = newest;
+}
+
+static void heard_start(struct sim_agent_rules *r, const struct backend_frame *frame)
 {
     r->has_session = true;
     r->next_sequence = 1;
-    r->start_us = frame->type == BACKEND_SESSION_START ? now_us : r->start_us;
     if (frame->type == BACKEND_SESSION_START) {
         r->window_us = r->limit_us = sim_agent_rules_number(frame, "credit_us");
         r->has_audio = false;
     } else {
         r->limit_us = sim_agent_rules_number(frame, "credit_us");
         r->supplied_us = sim_agent_rules_number(frame, "received_total_us");
+        resume_utterances(r, frame);
         r->next_audio_us = r->next_sound_us = sim_agent_rules_number(frame, "audio_in_from_us");
     }
 }
@@ -346,7 +368,7 @@ void sim_agent_rules_heard(struct sim_agent_rules *r, const struct backend_frame
                            uint64_t now_us)
 {
     if (frame->type == BACKEND_SESSION_START || frame->type == BACKEND_SESSION_RESUME) {
-        heard_start(r, frame, now_us);
+        heard_start(r, frame);
         return;
     }
     if (frame->sequence != r->next_sequence++) {
@@ -388,7 +410,7 @@ void sim_agent_rules_finish(struct sim_agent_rules *r, uint64_t now_us)
 {
     r->is_over = true;
     for (uint32_t i = 1; i < SIM_AGENT_UTTERANCES_MAX; i++) {
-        if (r->utterance[i].is_accepted && !r->utterance[i].was_done) {
+        if (r->is_accepted && r->utterance[i].is_accepted && !r->utterance[i].was_done) {
             sim_journal_fault(r->journal, now_us, "each utterance is done: %" PRIu32, i);
         }
     }

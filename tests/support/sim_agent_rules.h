@@ -24,7 +24,8 @@
 
 struct sim_agent_rules;
 
-struct sim_agent_rules *sim_agent_rules_create(struct sim_journal *journal);
+/* start_us: when the call was placed, the session clock's 0; a new agent does not change it. */
+struct sim_agent_rules *sim_agent_rules_create(struct sim_journal *journal, uint64_t start_us);
 void sim_agent_rules_destroy(struct sim_agent_rules *r);
 
 /* A new connection; is_resumed: the agent still knows the call. */

@@ -55,7 +55,7 @@ struct sim_backend *sim_backend_create(const struct sim_backend_config *config)
     assert(b != NULL);
     b->config = *config;
     random_generator_init(&b->random, config->seed);
-    b->rules = sim_agent_rules_create(config->journal);
+    b->rules = sim_agent_rules_create(config->journal, config->start_us);
     b->output = malloc(OUTPUT_BYTES);
     assert(b->output != NULL);
     return b;
@@ -307,9 +307,10 @@ void sim_backend_talk_nonsense(struct sim_backend *b, uint64_t now_us)
     b->last_sent_us = now_us;
 }
 
-void sim_backend_end(struct sim_backend *b, bool when_drained, uint64_t now_us)
+bool sim_backend_end(struct sim_backend *b, bool when_drained, uint64_t now_us)
 {
-    if (may_speak(b)) {
+    const bool may_end = may_speak(b);
+    if (may_end) {
         b->is_ending = true;
         b->speech_count = 0;
         write_text(b, BACKEND_SESSION_END, b->session,
@@ -317,6 +318,7 @@ void sim_backend_end(struct sim_backend *b, bool when_drained, uint64_t now_us)
                                 : "{\"reason\":\"done\",\"when\":\"now\"}",
                    now_us);
     }
+    return may_end;
 }
 
 /* --- in --------------------------------------------------------------------------------------- */
@@ -385,10 +387,12 @@ static void take_session_frame(struct sim_backend *b, const struct backend_frame
         sim_agent_rules_connect(b->rules, frame->type == BACKEND_SESSION_RESUME);
         break;
     case BACKEND_SESSION_END:
-        b->is_accepted = false;
         write_text(b, BACKEND_SESSION_ENDED, b->session, "{\"reason\":\"done\"}", now_us);
+        b->session = 0;
+        b->is_accepted = false;
         break;
     case BACKEND_SESSION_ENDED:
+        b->session = 0;
         b->is_accepted = false;
         break;
     default:

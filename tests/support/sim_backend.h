@@ -14,6 +14,7 @@
 
 struct sim_backend_config {
     uint64_t seed;
+    uint64_t start_us;            /* when the call is placed */
     struct backend_format format; /* of both directions, if it is offered */
     unsigned prebuffer_ms;
     unsigned progress_ms;
@@ -52,7 +53,8 @@ void sim_backend_go_on(struct sim_backend *b, uint64_t now_us);
 void sim_backend_stall(struct sim_backend *b, uint64_t until_us);
 /* More than its credit, an odd byte, a codec it did not choose, types that do not exist. */
 void sim_backend_talk_nonsense(struct sim_backend *b, uint64_t now_us);
-void sim_backend_end(struct sim_backend *b, bool when_drained, uint64_t now_us);
+/* False: it has no call that it has accepted. */
+bool sim_backend_end(struct sim_backend *b, bool when_drained, uint64_t now_us);
 
 /* The id that was said last. */
 uint32_t sim_backend_newest(const struct sim_backend *b);

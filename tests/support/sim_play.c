@@ -85,11 +85,9 @@ static bool do_agent(struct world *w, const struct sim_plan *plan)
         sim_backend_stall(agent, now(w) + plan->amount_us);
         return true;
     case SIM_DEED_AGENT_ENDS:
-        sim_backend_end(agent, false, now(w));
-        return true;
+        return sim_backend_end(agent, false, now(w)); /* else signaling does */
     case SIM_DEED_AGENT_ENDS_DRAINED:
-        sim_backend_end(agent, true, now(w));
-        return true;
+        return sim_backend_end(agent, true, now(w));
     default:
         return false;
     }
@@ -174,6 +172,7 @@ static void open_world(struct world *w, uint64_t seed, bool is_loud, const size_
     w->journal = sim_journal_create(is_loud, w->start_us);
     sim_scenario_tell(s, w->journal, w->start_us);
     s->agent.journal = w->journal;
+    s->agent.start_us = w->start_us;
     w->agent = sim_backend_create(&s->agent);
     w->wire = sim_wire_rules_create(w->journal, s->is_real);
     w->uplink = sim_uplink_rules_create(w->journal, !s->is_real);

@@ -320,7 +320,8 @@ static bool is_excused(const struct sim_uplink_rules *r, const struct track *nex
 {
     return s->is_dtx || s->is_late || s->arrived_us + EXEMPT_US > end_us ||
            (next != NULL && s->arrived_us + EXEMPT_US > next->begin_us) ||
-           s->arrived_us + HISTORY_US < r->attached_us;
+           s->arrived_us + HISTORY_US < r->attached_us ||
+           (s->arrived_us >= r->attached_us && !is_live(r, s->arrived_us));
 }
 
 /* A short loss between two packets that were given, in a voice that did not pause, is repaired:
