@@ -12,9 +12,10 @@
 /* Around a change of SSRC, and at the end, packets may be dropped with reason. */
 #define EXEMPT_US (200 * US_PER_MS)
 /* The history that is kept while nobody listens. */
-#define HISTORY_US    (2 * US_PER_S)
-#define CONCEALED_MAX 5 /* frames in a row: 100 ms */
-#define REPLAY_US     (200 * US_PER_MS)
+#define HISTORY_US     (2 * US_PER_S)
+#define CONCEALED_MAX  5                 /* frames in a row: 100 ms */
+#define CLOCK_ERROR_US (100 * US_PER_MS) /* of the time at which it was captured */
+#define REPLAY_US      (200 * US_PER_MS)
 
 struct slot {
     bool is_said;
@@ -25,6 +26,7 @@ struct slot {
     bool is_concealed;
     bool is_late;     /* it may have been given up before */
     bool is_repaired; /* concealed, or from a copy or FEC */
+    uint64_t said_us;
     uint64_t arrived_us;
     uint64_t copy_arrived_us;
     bool has_copy;
@@ -139,6 +141,7 @@ void sim_uplink_rules_said(struct sim_uplink_rules *r, const struct sim_said *sa
     assert(number < SLOTS);
     r->said++;
     t->slot[number] = (struct slot){.is_said = true,
+                                    .said_us = now_us,
                                     .is_dtx = said->is_dtx,
                                     .number = said->number,
                                     .is_garbage = said->is_garbage,
@@ -320,7 +323,7 @@ static bool is_excused(const struct sim_uplink_rules *r, const struct track *nex
 {
     return s->is_dtx || s->is_late || s->arrived_us + EXEMPT_US > end_us ||
            (next != NULL && s->arrived_us + EXEMPT_US > next->begin_us) ||
-           s->arrived_us + HISTORY_US < r->attached_us ||
+           s->said_us + HISTORY_US < r->attached_us + CLOCK_ERROR_US ||
            (s->arrived_us >= r->attached_us && !is_live(r, s->arrived_us));
 }
 
