@@ -101,6 +101,36 @@ static void an_end_that_is_not_answered_frees_its_handle_after_two_seconds(void 
     close_world(&w);
 }
 
+/* A call that speaks leaves no heartbeat in which nothing is sent. */
+static void an_end_that_is_not_answered_frees_its_handle_while_others_talk(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w);
+    expect_heard(&w, BACKEND_HELLO, 0, 0);
+    say(&w, BACKEND_HELLO, 0, "{\"max_sessions\":2}");
+    settle(&w);
+    start(&w, ID(0));
+    start(&w, ID(1));
+    send_frame(&w, BACKEND_SESSION_END, ID(0), 0);
+    while (!backend_stream_is_up(w.stream) && w.now_us < BEGIN_US + 5 * US_PER_S) {
+        struct backend_frame heard;
+        w.now_us = time_earlier(w.now_us + 20 * US_PER_MS, backend_stream_next_timeout(w.stream));
+        backend_stream_tick(w.stream, w.now_us);
+        send_frame(&w, BACKEND_AUDIO_IN, ID(1), 960);
+        read_output(&w);
+        while (backend_frame_reader_poll(w.heard, &heard) == BACKEND_FRAME_OK) {
+            assert_int_not_equal(heard.type, BACKEND_PING);
+        }
+        say(&w, BACKEND_PONG, 0, "12345678");
+        settle(&w);
+    }
+    assert_true(w.now_us == BEGIN_US + 2 * US_PER_S);
+    assert_true(backend_stream_next_timeout(w.stream) > w.now_us);
+    assert_true(backend_stream_has_session(w.stream, ID(1)));
+    close_world(&w);
+}
+
 /* Both ENDs at once: each is answered, and then the handle is nobody's. */
 static void an_end_that_meets_ours_is_answered(void **state)
 {
@@ -150,6 +180,7 @@ int main(void)
         cmocka_unit_test(our_own_going_away_is_said_with_its_deadline),
         cmocka_unit_test(a_full_backend_gets_no_new_session),
         cmocka_unit_test(an_end_that_is_not_answered_frees_its_handle_after_two_seconds),
+        cmocka_unit_test(an_end_that_is_not_answered_frees_its_handle_while_others_talk),
         cmocka_unit_test(an_end_that_meets_ours_is_answered),
         cmocka_unit_test(the_sessions_of_a_stream_are_those_that_have_not_ended),
     };

@@ -36,7 +36,8 @@ const char *backend_stream_error_name(enum backend_stream_error error)
 bool backend_output_init(struct backend_output *o, size_t session_capacity,
                          struct backend_stream_counters *counters)
 {
-    *o = (struct backend_output){.handle_count = session_capacity, .counters = counters};
+    *o = (struct backend_output){
+        .handle_count = session_capacity, .free_ended_us = TIME_NEVER, .counters = counters};
     o->handle = calloc(session_capacity, sizeof(*o->handle));
     o->frames = frame_scheduler_create(session_capacity + 1,
                                        BLOCKS_BASE + BLOCKS_PER_SESSION * session_capacity);
@@ -74,9 +75,16 @@ void backend_output_free(struct backend_output *o, struct backend_handle *handle
 
 void backend_output_free_ended(struct backend_output *o, uint64_t now_us)
 {
+    if (now_us < o->free_ended_us) {
+        return;
+    }
+    o->free_ended_us = TIME_NEVER;
     for (size_t i = 0; i < o->handle_count; i++) {
-        if (o->handle[i].state == HANDLE_ENDING && now_us >= o->handle[i].ended_by_us) {
-            backend_output_free(o, &o->handle[i]);
+        struct backend_handle *handle = &o->handle[i];
+        if (handle->state == HANDLE_ENDING && now_us >= handle->ended_by_us) {
+            backend_output_free(o, handle);
+        } else if (handle->state == HANDLE_ENDING) {
+            o->free_ended_us = time_earlier(o->free_ended_us, handle->ended_by_us);
         }
     }
 }
@@ -190,6 +198,7 @@ static void put_of_session(struct backend_output *o, struct backend_handle *hand
     } else if (frame->type == BACKEND_SESSION_END) {
         handle->state = HANDLE_ENDING;
         handle->ended_by_us = now_us + ENDED_TIMEOUT_US;
+        o->free_ended_us = time_earlier(o->free_ended_us, handle->ended_by_us);
     }
 }
 

@@ -31,6 +31,7 @@ struct backend_output {
     struct backend_handle *handle;
     size_t handle_count;
     size_t used_count;
+    uint64_t free_ended_us; /* when the first of those that are ENDING is due; TIME_NEVER: none */
     uint64_t next_error_us; /* of the connection */
     bool is_overrun;
     struct frame_scheduler *frames;
@@ -46,7 +47,7 @@ void backend_output_deinit(struct backend_output *o);
 /* NULL when the session has none. */
 struct backend_handle *backend_output_find(const struct backend_output *o, uint32_t session_id);
 void backend_output_free(struct backend_output *o, struct backend_handle *handle);
-/* Those whose 2 s are over. */
+/* Those whose 2 s are over: not before free_ended_us. */
 void backend_output_free_ended(struct backend_output *o, uint64_t now_us);
 
 /* A frame of a session. may_open: new handles are welcome. */

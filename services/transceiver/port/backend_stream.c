@@ -362,6 +362,11 @@ static uint64_t dead_at_us(const struct backend_stream *s)
     return s->last_received_us + HEARTBEATS_MISSED * s->heartbeat_us;
 }
 
+static uint64_t beat_at_us(const struct backend_stream *s)
+{
+    return s->last_sent_us + s->heartbeat_us;
+}
+
 static uint64_t stuck_at_us(const struct backend_stream *s)
 {
     return backend_stream_has_output(s) ? s->progress_us + STUCK_US : TIME_NEVER;
@@ -371,8 +376,10 @@ static uint64_t stuck_at_us(const struct backend_stream *s)
 static void beat(struct backend_stream *s, uint64_t now_us)
 {
     static const uint8_t token[PING_BYTES];
+    if (now_us < beat_at_us(s)) {
+        return;
+    }
     s->last_sent_us = now_us;
-    backend_output_free_ended(&s->output, now_us);
     if (!backend_stream_has_output(s)) {
         say(s, BACKEND_PING, bytes_view_of(token, sizeof(token)), now_us);
     }
@@ -388,6 +395,7 @@ void backend_stream_tick(struct backend_stream *s, uint64_t now_us)
     } else if (now_us >= s->leave_at_us) {
         stop(s, "goaway");
     } else {
+        backend_output_free_ended(&s->output, now_us);
         beat(s, now_us);
     }
 }
@@ -400,8 +408,9 @@ uint64_t backend_stream_next_timeout(const struct backend_stream *s)
     case STREAM_FAILED:
         return TIME_NEVER;
     default:
-        return time_earlier(time_earlier(dead_at_us(s), stuck_at_us(s)),
-                            time_earlier(s->last_sent_us + s->heartbeat_us, s->leave_at_us));
+        return time_earlier(s->output.free_ended_us,
+                            time_earlier(time_earlier(dead_at_us(s), stuck_at_us(s)),
+                                         time_earlier(beat_at_us(s), s->leave_at_us)));
     }
 }
 
