@@ -107,6 +107,21 @@ static void the_end_finishes_each_with_its_reason_in_order(void **state)
     assert_int_equal(utterance_table_queued(t), 0);
 }
 
+/* What ended in a slot that nobody asked about yet is told as it ended. */
+static void the_end_leaves_nothing_untold_to_who_is_there(void **state)
+{
+    struct utterance_table *t = *state;
+    play_and_tell(t, 1, NOW_US);
+    (void)piece(t, 2, FRAME, true);
+    speak(t, NOW_US);
+    (void)piece(t, 3, FRAME, true);
+    utterance_table_end(t, UTTERANCE_SESSION_END, NOW_US);
+    expect(t, UTTERANCE_EVENT_STARTED, 2);
+    expect_done(t, 2, UTTERANCE_PLAYED);
+    expect_done(t, 3, UTTERANCE_SESSION_END);
+    expect_nothing(t);
+}
+
 static void without_a_backend_nothing_starves_and_what_is_queued_plays_on(void **state)
 {
     struct utterance_table *t = *state;
@@ -263,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_64th_is_taken_and_a_65th_is_refused_and_dead),
         TEST(the_end_finishes_each_with_its_reason_in_order),
+        TEST(the_end_leaves_nothing_untold_to_who_is_there),
         TEST(without_a_backend_nothing_starves_and_what_is_queued_plays_on),
         TEST(a_done_of_the_last_10_s_is_told_again_to_who_comes_back),
         TEST(dones_that_are_kept_give_way_to_what_is_new),

@@ -191,6 +191,26 @@ static void the_last_words_leave_at_once(void **state)
     }
 }
 
+/* An utterance may end in a slot that sends nothing. */
+static void with_sparse_silence_a_done_is_told_in_its_slot(void **state)
+{
+    (void)state;
+    struct world w;
+    const struct backend_accept accept = world_accept();
+    world_open_idle(&w, true);
+    assert_true(voice_downlink_attach(w.downlink, &accept, w.now_us));
+    voice_downlink_start(w.downlink, w.now_us);
+    (void)world_say(&w, 1, 20, false);
+    world_slots(&w, 3); /* speech, its tail, the first silence */
+    world_ignore_frames(&w);
+    (void)world_say(&w, 1, 0, true);
+    outbox_frames_end(&w.frames);
+    w.now_us = voice_downlink_next_timeout(w.downlink);
+    assert_int_equal(voice_downlink_poll_packet(w.downlink, w.bytes, w.now_us), 0);
+    world_expect_done(&w, 1, "played");
+    world_close(&w);
+}
+
 static void each_result_has_its_name(void **state)
 {
     (void)state;
@@ -234,6 +254,7 @@ int main(void)
         cmocka_unit_test(heard_is_never_more_than_sent_nor_negative),
         cmocka_unit_test(after_the_last_word_what_is_held_or_open_is_played),
         cmocka_unit_test(the_last_words_leave_at_once),
+        cmocka_unit_test(with_sparse_silence_a_done_is_told_in_its_slot),
         cmocka_unit_test(each_result_has_its_name),
         cmocka_unit_test(what_is_not_about_speech_is_ignored),
     };

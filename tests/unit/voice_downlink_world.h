@@ -62,15 +62,21 @@ static inline struct voice_downlink_config world_config(struct world *w)
     };
 }
 
-/* Not accepted yet. */
-static inline void world_open_early(struct world *w)
+static inline void world_open_idle(struct world *w, bool idle_sparse)
 {
     *w = (struct world){.now_us = WORLD_BEGIN_US, .outbox = outbox_create(1, 1u << 20)};
     random_generator_init(&w->random, 5);
     w->frames.outbox = w->outbox;
-    const struct voice_downlink_config config = world_config(w);
+    struct voice_downlink_config config = world_config(w);
+    config.voice.idle_sparse = idle_sparse;
     w->downlink = voice_downlink_create(&config);
     assert_non_null(w->downlink);
+}
+
+/* Not accepted yet. */
+static inline void world_open_early(struct world *w)
+{
+    world_open_idle(w, false);
 }
 
 static inline void world_open_as(struct world *w, const struct backend_accept *accept)

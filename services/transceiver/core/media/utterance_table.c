@@ -160,7 +160,7 @@ void utterance_table_detach(struct utterance_table *t)
 
 void utterance_table_end(struct utterance_table *t, enum utterance_reason reason, uint64_t now_us)
 {
-    forget(t, t->done_count);
+    forget(t, t->has_backend ? t->told_count : t->done_count);
     struct utterance *u = NULL;
     while ((u = speaker(t)) != NULL) {
         finish(t, reason, now_us);

@@ -114,8 +114,8 @@ enum utterance_reason {
     UTTERANCE_BACKEND_LOST
 };
 
-/* Everything not done is done, for this reason; ids begin anew. What ended before is forgotten,
- * told or not: whom it concerned is gone. */
+/* Everything not done is done, for this reason; ids begin anew. What ended before is told yet, but
+ * not when the backend is away: whom it concerned is gone. */
 void utterance_table_end(struct utterance_table *t, enum utterance_reason reason, uint64_t now_us);
 
 enum utterance_event_type {

@@ -399,9 +399,7 @@ void voice_downlink_end(struct voice_downlink *d, bool is_backend_lost, uint64_t
 size_t voice_downlink_poll_packet(struct voice_downlink *d, uint8_t *out, uint64_t now_us)
 {
     const size_t len = voice_sender_poll_packet(d->sender, out, now_us);
-    if (len > 0) {
-        emit_news(d, now_us);
-    }
+    emit_news(d, now_us); /* an utterance ends in a slot that sends nothing, too */
     return len;
 }
 
