@@ -4,6 +4,8 @@
 #include "common/base/random.h"
 
 static const struct wanted_check new_check = {.credentials = &second_credentials};
+static const struct ice_credentials third_credentials = {"J5NdZDc2lJmCIcFu0G39oFA", PWD, "rem2"};
+static const struct wanted_check newest_check = {.credentials = &third_credentials};
 static const struct wanted_check old_check = {.credentials = &first_credentials};
 
 static void both_generations_are_good_until_the_new_one_is_used(void **state)
@@ -75,19 +77,55 @@ static void generations_do_not_mix(void **state)
     ice_agent_destroy(agent);
 }
 
-static void a_second_restart_ends_the_oldest_generation(void **state)
+/* The answer to the second generation was lost: the client never got to use it. */
+static void a_second_restart_keeps_the_generation_in_use_and_drops_the_unused_one(void **state)
 {
     (void)state;
-    static const struct ice_credentials third = {"J5NdZDc2lJmCIcFu0G39oFA", PWD, "rem2"};
     struct ice_agent *agent = make_connected();
     const struct net_path path = client_path(0);
     ice_agent_restart(agent, &second_credentials, T0);
-    ice_agent_restart(agent, &third, T0);
+    ice_agent_restart(agent, &third_credentials, T0);
+    assert_int_equal(check_from(agent, &path, old_check, T0), ICE_INPUT_ANSWER);
+    assert_int_equal(check_from(agent, &path, new_check, T0), ICE_INPUT_USERNAME);
+    assert_int_equal(check_from(agent, &path, newest_check, T0), ICE_INPUT_ANSWER);
+    assert_int_equal(check_from(agent, &path, old_check, T0), ICE_INPUT_USERNAME);
+    ice_agent_destroy(agent);
+}
+
+static void a_second_restart_keeps_the_first_ones_credentials_once_they_were_used(void **state)
+{
+    (void)state;
+    struct ice_agent *agent = make_connected();
+    const struct net_path path = client_path(0);
+    ice_agent_restart(agent, &second_credentials, T0);
+    assert_int_equal(check_from(agent, &path, new_check, T0), ICE_INPUT_ANSWER);
+    ice_agent_restart(agent, &third_credentials, T0);
     assert_int_equal(check_from(agent, &path, old_check, T0), ICE_INPUT_USERNAME);
     assert_int_equal(check_from(agent, &path, new_check, T0), ICE_INPUT_ANSWER);
-    assert_int_equal(check_from(agent, &path, (struct wanted_check){.credentials = &third}, T0),
-                     ICE_INPUT_ANSWER);
+    assert_int_equal(check_from(agent, &path, newest_check, T0), ICE_INPUT_ANSWER);
     assert_int_equal(check_from(agent, &path, new_check, T0), ICE_INPUT_USERNAME);
+    ice_agent_destroy(agent);
+}
+
+static void further_restarts_do_not_lengthen_the_30_s_of_the_old_generation(void **state)
+{
+    (void)state;
+    struct ice_agent *agent = make_connected();
+    const struct net_path path = client_path(0);
+    const uint64_t end_us = T0 + ICE_OLD_GENERATION_US;
+    ice_agent_restart(agent, &second_credentials, T0);
+    ice_agent_restart(agent, &third_credentials, end_us - 1);
+    assert_true(ice_agent_next_timeout(agent) == end_us);
+    assert_int_equal(check_from(agent, &path, old_check, end_us - 1), ICE_INPUT_ANSWER);
+    assert_int_equal(check_from(agent, &path, old_check, end_us), ICE_INPUT_USERNAME);
+    /* Its time is up, whether or not a tick said so: the one replaced now takes its place. */
+    ice_agent_restart(agent, &second_credentials, end_us);
+    assert_int_equal(check_from(agent, &path, old_check, end_us), ICE_INPUT_USERNAME);
+    assert_int_equal(check_from(agent, &path, newest_check, end_us), ICE_INPUT_ANSWER);
+    assert_int_equal(check_from(agent, &path, newest_check, end_us + ICE_OLD_GENERATION_US - 1),
+                     ICE_INPUT_ANSWER);
+    assert_int_equal(check_from(agent, &path, newest_check, end_us + ICE_OLD_GENERATION_US),
+                     ICE_INPUT_USERNAME);
     ice_agent_destroy(agent);
 }
 
@@ -162,7 +200,9 @@ int main(void)
         cmocka_unit_test(an_error_answer_does_not_end_the_old_generation),
         cmocka_unit_test(the_old_generation_is_good_for_30_s),
         cmocka_unit_test(generations_do_not_mix),
-        cmocka_unit_test(a_second_restart_ends_the_oldest_generation),
+        cmocka_unit_test(a_second_restart_keeps_the_generation_in_use_and_drops_the_unused_one),
+        cmocka_unit_test(a_second_restart_keeps_the_first_ones_credentials_once_they_were_used),
+        cmocka_unit_test(further_restarts_do_not_lengthen_the_30_s_of_the_old_generation),
         cmocka_unit_test(the_first_nominated_check_after_a_restart_moves_the_path_at_once),
         cmocka_unit_test(a_tick_at_the_deadline_always_makes_progress),
     };

@@ -41,7 +41,7 @@ struct known_path {
 struct ice_agent {
     enum ice_state state;
     struct generation current;
-    struct generation old;  /* what was current before a restart */
+    struct generation old;  /* what the client used before a restart */
     bool awaits_nomination; /* a restart happened, and no nominated check since */
     struct transaction transactions[ICE_TRANSACTIONS_MAX];
     size_t transaction_count; /* ever remembered: the next one overwrites the oldest */
@@ -238,14 +238,20 @@ static enum ice_input_result read_request(struct bytes_view datagram, struct stu
     }
 }
 
+/* So no check with the current generation has passed: that would have ended it. */
+static bool is_old_good(const struct ice_agent *agent, uint64_t now_us)
+{
+    return agent->old.is_valid && now_us < agent->deadline_us[ICE_TIMER_OLD_GENERATION];
+}
+
 static const struct generation *find_generation(const struct ice_agent *agent,
                                                 struct bytes_view username, uint64_t now_us)
 {
     if (generation_has(&agent->current, username)) {
         return &agent->current;
     }
-    const bool is_old_good = now_us < agent->deadline_us[ICE_TIMER_OLD_GENERATION];
-    return is_old_good && generation_has(&agent->old, username) ? &agent->old : NULL;
+    const bool is_of_old = is_old_good(agent, now_us) && generation_has(&agent->old, username);
+    return is_of_old ? &agent->old : NULL;
 }
 
 static enum ice_input_result authenticate(const struct stun_message *request,
@@ -428,8 +434,12 @@ void ice_agent_restart(struct ice_agent *agent, const struct ice_credentials *cr
     if (agent->state == ICE_STATE_EXPIRED) {
         return;
     }
-    agent->old = agent->current;
-    agent->deadline_us[ICE_TIMER_OLD_GENERATION] = now_us + ICE_OLD_GENERATION_US;
+    /* Else the client has never used the current one, maybe never got it: it still lives by the
+     * old one, whose time is not lengthened by restarts that go wrong. */
+    if (!is_old_good(agent, now_us)) {
+        agent->old = agent->current;
+        agent->deadline_us[ICE_TIMER_OLD_GENERATION] = now_us + ICE_OLD_GENERATION_US;
+    }
     agent->awaits_nomination = true;
     generation_set(&agent->current, credentials);
 }

@@ -121,7 +121,9 @@ MUST_USE bool ice_agent_selected(const struct ice_agent *agent, struct net_path 
 uint64_t ice_agent_last_alive_us(const struct ice_agent *agent);
 
 /* New credentials (RFC 8445 s.9). The ones before them stay good until a check with the new ones
- * passes, at most ICE_OLD_GENERATION_US; older ones are gone. The path stays. */
+ * passes, at most ICE_OLD_GENERATION_US. Two generations are good at a time: a restart before that
+ * check replaces the unused new ones, and the old ones keep what is left of their time. The path
+ * stays. */
 void ice_agent_restart(struct ice_agent *agent, const struct ice_credentials *credentials,
                        uint64_t now_us);
 
