@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-#define SHARD_WORLD_RATE_HZ   16000 /* between shard and agent, who says what it hears */
+#define SHARD_WORLD_RATE_HZ   24000 /* between shard and agent, who says what it hears */
 #define SHARD_WORLD_CALLS_MAX 64
 
 struct shard_world;
