@@ -11,12 +11,17 @@
 /* Calls that lost their backend wait for it so long, and are to sound again within a second. */
 #define CALLS_WAIT_US  (5 * US_PER_S)
 #define HURRIED_US_MAX (500 * US_PER_MS)
+/* Dials to the backend that holds them, before another is asked. */
+#define HOME_DIALS 2
 
 struct backend_port {
     struct backend_port_config config;
     struct net_addr address[BACKEND_PORT_ADDRESSES_MAX];
     size_t address_count;
     size_t address_next;               /* to be dialled */
+    struct net_addr dialled;           /* by current */
+    struct net_addr home;              /* greeted last */
+    unsigned home_dials;               /* that are left, for calls that wait */
     struct backend_connection current; /* takes new sessions */
     struct backend_connection leaving; /* said GOAWAY */
     struct backend_connection *polled; /* gave the last frame */
@@ -87,6 +92,18 @@ bool backend_port_can_resume(const struct backend_port *p)
 
 /* --- the connections -------------------------------------------------------------------------- */
 
+/* Only the backend that has them can resume calls, whatever its name says meanwhile. */
+static void choose_address(struct backend_port *p, uint64_t now_us)
+{
+    if (p->home_dials > 0 && now_us < p->calls_wait_until_us) {
+        p->home_dials--;
+        p->dialled = p->home;
+        return;
+    }
+    p->dialled = p->address[p->address_next];
+    p->address_next = (p->address_next + 1) % p->address_count;
+}
+
 static void dial(struct backend_port *p, uint64_t now_us)
 {
     const struct net_addr *address = NULL;
@@ -95,8 +112,8 @@ static void dial(struct backend_port *p, uint64_t now_us)
             p->dial_us = now_us + REDIAL_US_MIN; /* the name is still being looked up */
             return;
         }
-        address = &p->address[p->address_next];
-        p->address_next = (p->address_next + 1) % p->address_count;
+        choose_address(p, now_us);
+        address = &p->dialled;
     }
     backend_connection_dial(&p->current, p->config.unix_path, address, now_us);
 }
@@ -120,6 +137,8 @@ static void watch_greeting(struct backend_port *p)
         return;
     }
     c->was_greeted = true;
+    p->home = p->dialled;
+    p->home_dials = 0;
     p->was_complained = false;
     p->redial_us = REDIAL_US_MIN;
     metric_add(&p->counters.connects, 1);
@@ -181,6 +200,7 @@ static void bury(struct backend_port *p, struct backend_connection *c, uint64_t 
     c->is_mourned = true;
     if (session_count(c) > 0) {
         p->calls_wait_until_us = now_us + CALLS_WAIT_US;
+        p->home_dials = c == &p->current ? HOME_DIALS : p->home_dials;
     }
     if (c == &p->current) {
         plan_dial(p, now_us);
