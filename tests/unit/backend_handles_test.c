@@ -172,6 +172,31 @@ static void the_sessions_of_a_stream_are_those_that_have_not_ended(void **state)
     close_world(&w);
 }
 
+/* Its REJECT said nothing: it has not ended there, and is told that the connection broke. */
+static void a_session_whose_reject_could_not_be_read_is_one_of_the_stream(void **state)
+{
+    (void)state;
+    for (int is_read = 0; is_read <= 1; is_read++) {
+        struct world w;
+        struct backend_frame frame;
+        size_t cursor = 0;
+        uint32_t id = 0;
+        open_world(&w);
+        greet(&w);
+        start(&w, ID(2));
+        say(&w, BACKEND_SESSION_REJECT, ID(2), is_read == 1 ? "{}" : "reject");
+        assert_true(poll_frame(&w, &frame));
+        assert_false(backend_stream_has_session(w.stream, ID(2)));
+        if (is_read == 0) {
+            backend_stream_refuse(w.stream, &frame, w.now_us);
+            assert_true(backend_stream_next_session(w.stream, &cursor, &id));
+            assert_int_equal(id, ID(2));
+        }
+        assert_false(backend_stream_next_session(w.stream, &cursor, &id));
+        close_world(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +208,7 @@ int main(void)
         cmocka_unit_test(an_end_that_is_not_answered_frees_its_handle_while_others_talk),
         cmocka_unit_test(an_end_that_meets_ours_is_answered),
         cmocka_unit_test(the_sessions_of_a_stream_are_those_that_have_not_ended),
+        cmocka_unit_test(a_session_whose_reject_could_not_be_read_is_one_of_the_stream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

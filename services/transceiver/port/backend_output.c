@@ -73,6 +73,16 @@ void backend_output_free(struct backend_output *o, struct backend_handle *handle
     handle->state = HANDLE_FREE;
 }
 
+void backend_output_open_again(struct backend_output *o, uint32_t session_id)
+{
+    struct backend_handle *handle = &o->handle[SLOT_OF(session_id)];
+    assert(SLOT_OF(session_id) < o->handle_count);
+    if (handle->session_id == session_id && handle->state == HANDLE_FREE) {
+        handle->state = HANDLE_OPEN;
+        o->used_count++;
+    }
+}
+
 void backend_output_free_ended(struct backend_output *o, uint64_t now_us)
 {
     if (now_us < o->free_ended_us) {

@@ -47,6 +47,8 @@ void backend_output_deinit(struct backend_output *o);
 /* NULL when the session has none. */
 struct backend_handle *backend_output_find(const struct backend_output *o, uint32_t session_id);
 void backend_output_free(struct backend_output *o, struct backend_handle *handle);
+/* What freed it could not be read: the session is still one of those that have a handle. */
+void backend_output_open_again(struct backend_output *o, uint32_t session_id);
 /* Those whose 2 s are over: not before free_ended_us. */
 void backend_output_free_ended(struct backend_output *o, uint64_t now_us);
 

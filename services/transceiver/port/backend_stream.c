@@ -352,6 +352,7 @@ bool backend_stream_poll_frame(struct backend_stream *s, struct backend_frame *o
 void backend_stream_refuse(struct backend_stream *s, const struct backend_frame *frame,
                            uint64_t now_us)
 {
+    backend_output_open_again(&s->output, frame->session);
     fail(s, BACKEND_STREAM_BAD_FRAME, frame, now_us);
 }
 
