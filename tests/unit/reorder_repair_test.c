@@ -119,6 +119,50 @@ static void a_copy_that_does_not_lie_between_its_neighbours_is_dropped(void **st
     }
 }
 
+static void an_overtaken_packet_that_does_not_lie_between_its_neighbours_is_dropped(void **state)
+{
+    static const struct {
+        uint64_t n;
+        uint64_t timestamp;
+        uint32_t duration;
+        enum reorder_result result;
+    } packet[] = {
+        {2, FRAME - 1, FRAME, REORDER_MISPLACED}, /* before what was delivered ends */
+        {2, FRAME, FRAME, REORDER_STORED},
+        {2, 3 * FRAME, FRAME, REORDER_STORED},
+        {2, 3 * FRAME + 1, FRAME, REORDER_MISPLACED}, /* into the packet behind */
+        {4, 4 * FRAME, FRAME, REORDER_MISPLACED},     /* into the packet before */
+        {4, 5 * FRAME, FRAME, REORDER_STORED},
+        {4, 0, 0, REORDER_STORED},                 /* a telephone-event looks back */
+        {6, 7 * FRAME, FRAME, REORDER_STORED},     /* and does not hold others up */
+        {10, 1000 * FRAME, FRAME, REORDER_STORED}, /* the newest: a silence before it */
+        {10, 9 * FRAME, FRAME, REORDER_STORED},    /* rtp_receiver.h judges its time */
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(packet); i++) {
+        struct reorder_buffer *b = reorder_buffer_create();
+        start(b);
+        (void)insert(b, 9, slot_us(9)); /* held, not polled */
+        (void)insert_frame(b, 3, 4 * FRAME, FRAME, slot_us(9));
+        (void)insert_frame(b, 7, 2 * FRAME, 0, slot_us(9));
+        assert_int_equal(
+            insert_frame(b, packet[i].n, packet[i].timestamp, packet[i].duration, slot_us(9)),
+            packet[i].result);
+        assert_int_equal(reorder_buffer_stats(b)->misplaced,
+                         packet[i].result == REORDER_MISPLACED ? 1 : 0);
+        reorder_buffer_destroy(b);
+    }
+}
+
+static void a_packet_takes_the_place_of_its_own_copy(void **state)
+{
+    struct reorder_buffer *b = *state;
+    start(b);
+    (void)insert(b, 5, slot_us(5));
+    assert_int_equal(insert_copy(b, 3, 3 * FRAME, slot_us(5)), REORDER_STORED);
+    assert_int_equal(insert(b, 3, slot_us(5)), REORDER_STORED);
+}
+
 static void fec_of_the_packet_behind_stands_for_a_lost_one(void **state)
 {
     struct reorder_buffer *b = *state;
@@ -296,6 +340,8 @@ int main(void)
         TEST(a_copy_fills_an_empty_place_only),
         TEST(a_packet_replaces_its_copy),
         TEST(a_copy_that_does_not_lie_between_its_neighbours_is_dropped),
+        TEST(an_overtaken_packet_that_does_not_lie_between_its_neighbours_is_dropped),
+        TEST(a_packet_takes_the_place_of_its_own_copy),
         TEST(fec_of_the_packet_behind_stands_for_a_lost_one),
         TEST(fec_inside_a_copy_repairs_the_packet_before_it),
         TEST(what_was_repaired_is_not_concealment_in_a_row),

@@ -223,6 +223,49 @@ static void a_timestamp_that_runs_back_restarts_but_not_a_telephone_event(void *
     assert_true(a.sequence == EXTENDED + 108);
 }
 
+/* Packet 5 of 10 comes last. What it says of its time counts only if it can be true. */
+static void an_overtaken_packet_whose_timestamp_lies_changes_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t ahead_us; /* of the time at which it comes */
+        uint8_t payload_type;
+        enum rtp_receiver_result result;
+    } lie[] = {
+        {-(10 - 5) * (int64_t)SLOT_US, 111, RTP_RECEIVER_NEXT}, /* the truth */
+        {-(int64_t)SLOT_US, 111, RTP_RECEIVER_NEXT},            /* the time of the newest */
+        {0, 111, RTP_RECEIVER_MISPLACED},                       /* newer than the newest */
+        {0, 110, RTP_RECEIVER_NEXT},                            /* of another payload type */
+        {10000000, 110, RTP_RECEIVER_NEXT},
+        {10001000, 110, RTP_RECEIVER_MISPLACED},
+        {5 * INT64_C(3600000000), 111, RTP_RECEIVER_MISPLACED},
+        {-10000000, 111, RTP_RECEIVER_NEXT},
+        {-10001000, 111, RTP_RECEIVER_MISPLACED},
+        {-5 * INT64_C(3600000000), 111, RTP_RECEIVER_MISPLACED},
+    };
+    for (size_t i = 0; i < COUNT_OF(lie); i++) {
+        struct rtp_receiver *r = rtp_receiver_create(RTP_CLOCK_HZ);
+        const uint64_t now_us = START_US + 10 * SLOT_US;
+        struct rtp_arrival a;
+        for (uint32_t n = 0; n < 10; n++) {
+            if (n != 5) {
+                (void)input_on_time(r, 100, n, &a);
+            }
+        }
+        struct rtp_packet p = packet(105, 0);
+        p.payload_type = lie[i].payload_type;
+        p.timestamp = (uint32_t)((10 * (int64_t)SLOT_US + lie[i].ahead_us) * 48 / 1000);
+        assert_int_equal(rtp_receiver_input(r, &p, &a, now_us), lie[i].result);
+        if (lie[i].result == RTP_RECEIVER_MISPLACED) {
+            assert_int_equal(rtp_receiver_stats(r).jitter_us, 0);
+            assert_int_equal(rtp_receiver_stats(r).received, 9);
+            assert_int_equal(input_on_time(r, 100, 10, &a), RTP_RECEIVER_NEXT);
+            assert_int_equal(rtp_receiver_lateness_us(r, a.timestamp, now_us), 0);
+        }
+        rtp_receiver_destroy(r);
+    }
+}
+
 static void the_second_packet_may_not_run_back(void **state)
 {
     struct rtp_receiver *r = *state;
@@ -363,6 +406,7 @@ int main(void)
         TEST(a_new_ssrc_begins_anew_and_retires_the_old_one),
         TEST(a_clock_that_leaves_arrival_by_over_10_s_restarts),
         TEST(a_timestamp_that_runs_back_restarts_but_not_a_telephone_event),
+        TEST(an_overtaken_packet_whose_timestamp_lies_changes_nothing),
         TEST(the_second_packet_may_not_run_back),
         TEST(loss_is_counted_as_in_a_3),
         TEST(a_fraction_of_everything_does_not_wrap_to_none),

@@ -220,9 +220,10 @@ static void each_packet_is_counted_by_what_became_of_it(void **state)
     } c[] = {
         {0, 0, 96, tone(&w), VOICE_UPLINK_UNKNOWN_PAYLOAD},
         {0, 0, OPUS, tone(&w), VOICE_UPLINK_TAKEN},
-        {1, 0, OPUS, tone(&w), VOICE_UPLINK_DUPLICATE},
-        {2, 2, OPUS, tone(&w), VOICE_UPLINK_TAKEN}, /* 1 is given up */
-        {3, 1, OPUS, tone(&w), VOICE_UPLINK_LATE},
+        {0, 0, OPUS, tone(&w), VOICE_UPLINK_DUPLICATE},
+        {2, 2, OPUS, tone(&w), VOICE_UPLINK_TAKEN},     /* 1 is given up */
+        {3, 1, OPUS, tone(&w), VOICE_UPLINK_MISPLACED}, /* the time of another slot */
+        {1, 1, OPUS, tone(&w), VOICE_UPLINK_LATE},
         {4, 9000, OPUS, tone(&w), VOICE_UPLINK_JUMP},
         {5, 3, OPUS, bytes_view_of(large, sizeof(large)), VOICE_UPLINK_TOO_LARGE},
         {6, 4, OPUS, bytes_view_of(three_times_60_ms, 4), VOICE_UPLINK_MALFORMED},

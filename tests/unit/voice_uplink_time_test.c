@@ -191,6 +191,35 @@ static void a_clock_that_ran_ahead_is_anchored_to_the_arrival_again(void **state
     close_world(&w);
 }
 
+/* Authentic, overtaken, and hours off: neither it nor what comes behind it moves in time. */
+static void an_overtaken_packet_with_a_lying_time_moves_nothing(void **state)
+{
+    (void)state;
+    static const int64_t lie_s[] = {3600 * 5, 9, -1, -9, -3600 * 5};
+    for (size_t i = 0; i < COUNT_OF(lie_s); i++) {
+        struct world w;
+        open_world(&w, RATE_KHZ);
+        (void)speak(&w, 0);
+        expect(&w, 0, 0);
+        (void)speak(&w, 2);
+        expect(&w, 1, BACKEND_AUDIO_CONCEALED);
+        expect(&w, 2, 0);
+        (void)input(&w, 1, 1, tone(&w), OPUS); /* late: from here a gap is waited for */
+        (void)speak(&w, 4);                    /* held */
+        struct rtp_packet p = packet_of(&w, 3, 3, tone(&w), OPUS);
+        p.timestamp += (uint32_t)(lie_s[i] * 48000);
+        assert_int_equal(voice_uplink_input(w.uplink, &p, time_of(4)), VOICE_UPLINK_MISPLACED);
+        (void)speak(&w, 5);
+        expect(&w, 3, BACKEND_AUDIO_CONCEALED);
+        for (uint32_t slot = 4; slot < 50; slot++) {
+            assert_int_equal(expect(&w, slot, 0).time_us, time_of(slot) - START_US);
+            (void)speak(&w, slot + 2);
+        }
+        forget_frames(&w);
+        close_world(&w);
+    }
+}
+
 static void sequence_and_timestamp_wrap_unseen(void **state)
 {
     (void)state;
@@ -228,6 +257,7 @@ int main(void)
         cmocka_unit_test(a_late_burst_is_delivered_at_once_and_flagged),
         cmocka_unit_test(a_clock_that_jumps_is_anchored_anew),
         cmocka_unit_test(a_clock_that_ran_ahead_is_anchored_to_the_arrival_again),
+        cmocka_unit_test(an_overtaken_packet_with_a_lying_time_moves_nothing),
         cmocka_unit_test(sequence_and_timestamp_wrap_unseen),
         cmocka_unit_test(drift_of_the_clients_clock_is_seen),
     };

@@ -173,6 +173,23 @@ static void note_order(struct reorder_buffer *b, uint64_t sequence, uint64_t now
     b->is_stall_told = false;
 }
 
+/* A number that lies is caught by the timestamp: it stands behind all that comes before it. What
+ * has no audio may look back (RFC 4733). */
+static bool is_in_place(const struct reorder_buffer *b, const struct reorder_packet *p)
+{
+    bool is_good = p->timestamp >= b->heard_until;
+    for (size_t i = 0; i < REORDER_BUFFER_HELD_MAX; i++) {
+        const struct reorder_packet *other = &b->held[i].packet;
+        const struct reorder_packet *first = other->sequence < p->sequence ? other : p;
+        const struct reorder_packet *second = first == p ? other : p;
+        const bool is_neighbour =
+            b->held[i].is_used && other->duration > 0 && other->sequence != p->sequence;
+        is_good =
+            is_good && (!is_neighbour || first->timestamp + first->duration <= second->timestamp);
+    }
+    return is_good;
+}
+
 enum reorder_result reorder_buffer_insert(struct reorder_buffer *b, const struct reorder_packet *p,
                                           uint64_t now_us)
 {
@@ -196,6 +213,10 @@ enum reorder_result reorder_buffer_insert(struct reorder_buffer *b, const struct
         b->stats.refused++;
         return REORDER_FULL;
     }
+    if (p->sequence < b->highest_sequence && p->duration > 0 && !is_in_place(b, p)) {
+        b->stats.misplaced++;
+        return REORDER_MISPLACED;
+    }
     note_order(b, p->sequence, now_us);
     if (h != NULL) {
         fill(h, p, false, now_us);
@@ -203,20 +224,6 @@ enum reorder_result reorder_buffer_insert(struct reorder_buffer *b, const struct
         store(b, p, false, now_us);
     }
     return REORDER_STORED;
-}
-
-/* A number that lies is caught by the timestamp: it stands behind all that comes before it. */
-static bool is_in_place(const struct reorder_buffer *b, const struct reorder_packet *p)
-{
-    bool is_good = p->timestamp >= b->heard_until;
-    for (size_t i = 0; i < REORDER_BUFFER_HELD_MAX; i++) {
-        const struct reorder_packet *other = &b->held[i].packet;
-        const struct reorder_packet *first = other->sequence < p->sequence ? other : p;
-        const struct reorder_packet *second = first == p ? other : p;
-        is_good = is_good &&
-                  (!b->held[i].is_used || first->timestamp + first->duration <= second->timestamp);
-    }
-    return is_good;
 }
 
 enum reorder_result reorder_buffer_insert_copy(struct reorder_buffer *b,

@@ -60,7 +60,7 @@ enum reorder_result {
     REORDER_LATE,      /* it was given up before it came */
     REORDER_TOO_LARGE, /* payload > VOICE_PACKET_BYTES_MAX */
     REORDER_FULL,
-    REORDER_MISPLACED /* a copy whose timestamp does not lie between its neighbours */
+    REORDER_MISPLACED /* an overtaken packet, or a copy, that does not lie between its neighbours */
 };
 
 enum reorder_result reorder_buffer_insert(struct reorder_buffer *b, const struct reorder_packet *p,
@@ -113,7 +113,7 @@ struct reorder_stats {
     uint64_t duplicates;
     uint64_t reordered; /* came after a newer one, in time */
     uint64_t refused;   /* too large, or full */
-    uint64_t misplaced; /* copies */
+    uint64_t misplaced; /* packets and copies */
 };
 
 const struct reorder_stats *reorder_buffer_stats(const struct reorder_buffer *b);

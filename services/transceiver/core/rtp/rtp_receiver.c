@@ -128,17 +128,24 @@ static void update_jitter(struct rtp_receiver *r, const struct rtp_arrival *a, u
     r->jitter_arrival = arrival;
 }
 
-/* A packet newer than all before whose timestamp can not belong to the running clock. Another
- * payload type may look back: a telephone-event keeps the timestamp of its begin (RFC 4733). */
-static bool is_new_clock(const struct rtp_receiver *r, const struct rtp_packet *p,
-                         const struct rtp_arrival *a, uint64_t now_us)
+static bool is_far_from_arrival(const struct rtp_receiver *r, uint64_t timestamp, uint64_t now_us)
 {
-    if (p->payload_type == r->highest_payload_type && a->timestamp < highest_arrival_timestamp(r)) {
-        return true;
-    }
-    const uint64_t capture_us = rtp_receiver_capture_us(r, a->timestamp);
+    const uint64_t capture_us = rtp_receiver_capture_us(r, timestamp);
     return time_since(capture_us, now_us) > RTP_RECEIVER_CLOCK_ERROR_US_MAX ||
            time_since(now_us, capture_us) > RTP_RECEIVER_CLOCK_ERROR_US_MAX;
+}
+
+/* The timestamp can not belong to the running clock: an older number has no newer time, nor a newer
+ * number an older one. Another payload type may look back: a telephone-event keeps the timestamp of
+ * its begin (RFC 4733). */
+static bool is_out_of_time(const struct rtp_receiver *r, const struct rtp_packet *p,
+                           const struct rtp_arrival *a, uint64_t now_us)
+{
+    const uint64_t newest = highest_arrival_timestamp(r);
+    const bool is_against_order =
+        a->sequence > r->highest_sequence ? a->timestamp < newest : a->timestamp > newest;
+    return (p->payload_type == r->highest_payload_type && is_against_order) ||
+           is_far_from_arrival(r, a->timestamp, now_us);
 }
 
 static int64_t transit_us(const struct rtp_receiver *r, uint64_t timestamp, uint64_t arrived_us)
@@ -165,11 +172,15 @@ static enum rtp_receiver_result update_sequence(struct rtp_receiver *r, const st
         .sequence = r->highest_sequence + (uint64_t)(int16_t)ahead,
         .timestamp = (r->highest_timestamp + (uint64_t)(int64_t)step) * r->units,
     };
-    if (out->sequence > r->highest_sequence) {
-        if (is_new_clock(r, p, out, now_us)) {
-            begin_numbering(r, p, now_us);
-            return RTP_RECEIVER_RESTART;
+    const bool is_newer = out->sequence > r->highest_sequence;
+    if (is_out_of_time(r, p, out, now_us)) {
+        if (!is_newer) {
+            return RTP_RECEIVER_MISPLACED;
         }
+        begin_numbering(r, p, now_us);
+        return RTP_RECEIVER_RESTART;
+    }
+    if (is_newer) {
         r->highest_sequence = out->sequence;
         r->highest_timestamp += (uint64_t)(int64_t)step;
         r->highest_payload_type = p->payload_type;
@@ -186,7 +197,7 @@ enum rtp_receiver_result rtp_receiver_input(struct rtp_receiver *r, const struct
     enum rtp_receiver_result result = RTP_RECEIVER_NEW_SSRC;
     if (r->has_ssrc && p->ssrc == r->ssrc) {
         result = update_sequence(r, p, out, now_us);
-        if (result == RTP_RECEIVER_NEXT || result == RTP_RECEIVER_JUMP) {
+        if (result != RTP_RECEIVER_RESTART) {
             r->last_arrival_us = now_us;
             return result;
         }

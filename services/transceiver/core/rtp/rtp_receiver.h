@@ -37,11 +37,12 @@ struct rtp_receiver *rtp_receiver_create(uint32_t clock_hz);
 void rtp_receiver_destroy(struct rtp_receiver *r);
 
 enum rtp_receiver_result {
-    RTP_RECEIVER_NEXT,     /* of the running numbering: new, reordered or a duplicate */
-    RTP_RECEIVER_NEW_SSRC, /* begins the numbering of an SSRC; also the call's first packet */
-    RTP_RECEIVER_RESTART,  /* begins a new numbering or clock of the same SSRC */
-    RTP_RECEIVER_JUMP,     /* dropped: out of line; accepted if the next one follows it */
-    RTP_RECEIVER_RETIRED   /* dropped: of the SSRC that was replaced */
+    RTP_RECEIVER_NEXT,      /* of the running numbering: new, reordered or a duplicate */
+    RTP_RECEIVER_NEW_SSRC,  /* begins the numbering of an SSRC; also the call's first packet */
+    RTP_RECEIVER_RESTART,   /* begins a new numbering or clock of the same SSRC */
+    RTP_RECEIVER_JUMP,      /* dropped: out of line; accepted if the next one follows it */
+    RTP_RECEIVER_MISPLACED, /* dropped: an older number with a time that can not be its own */
+    RTP_RECEIVER_RETIRED    /* dropped: of the SSRC that was replaced */
 };
 
 /* *out is set unless the packet is to be dropped. After NEW_SSRC and RESTART whatever depends on

@@ -50,6 +50,7 @@ const char *voice_uplink_result_name(enum voice_uplink_result result)
         [VOICE_UPLINK_OTHER_MID] = "other_mid",
         [VOICE_UPLINK_RETIRED_SSRC] = "retired_ssrc",
         [VOICE_UPLINK_JUMP] = "jump",
+        [VOICE_UPLINK_MISPLACED] = "misplaced",
         [VOICE_UPLINK_DUPLICATE] = "duplicate",
         [VOICE_UPLINK_LATE] = "late",
         [VOICE_UPLINK_MALFORMED] = "malformed",
@@ -263,6 +264,8 @@ static enum voice_uplink_result result_of(enum reorder_result result)
         return VOICE_UPLINK_LATE;
     case REORDER_TOO_LARGE:
         return VOICE_UPLINK_TOO_LARGE;
+    case REORDER_MISPLACED:
+        return VOICE_UPLINK_MISPLACED;
     default:
         return VOICE_UPLINK_REFUSED;
     }
@@ -348,6 +351,8 @@ static enum voice_uplink_result input(struct voice_uplink *u, const struct rtp_p
     switch (rtp_receiver_input(u->receiver, packet, &arrival, now_us)) {
     case RTP_RECEIVER_JUMP:
         return VOICE_UPLINK_JUMP;
+    case RTP_RECEIVER_MISPLACED:
+        return VOICE_UPLINK_MISPLACED;
     case RTP_RECEIVER_RETIRED:
         return VOICE_UPLINK_RETIRED_SSRC;
     case RTP_RECEIVER_NEXT:

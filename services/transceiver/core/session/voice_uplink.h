@@ -38,6 +38,7 @@ enum voice_uplink_result {
     VOICE_UPLINK_OTHER_MID,       /* of another section of the offer */
     VOICE_UPLINK_RETIRED_SSRC,
     VOICE_UPLINK_JUMP,
+    VOICE_UPLINK_MISPLACED, /* overtaken, with a time that is not that of its place */
     VOICE_UPLINK_DUPLICATE,
     VOICE_UPLINK_LATE,
     VOICE_UPLINK_MALFORMED,     /* not of its codec: repaired as if it had been lost */
