@@ -91,7 +91,7 @@ struct listener {
 
 static void open_listener(struct listener *l, uint32_t rate_hz)
 {
-    *l = (struct listener){.receiver = rtp_receiver_create(RTP_CLOCK_HZ),
+    *l = (struct listener){.receiver = rtp_receiver_create(RTP_CLOCK_HZ, RTP_RECEIVER_NO_TYPE),
                            .reorder = reorder_buffer_create(),
                            .decoder =
                                rate_hz > 0 ? voice_decoder_create(VOICE_CODEC_OPUS, rate_hz) : NULL,

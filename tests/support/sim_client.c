@@ -95,7 +95,7 @@ struct sim_client *sim_client_create(const struct sim_client_config *config)
     c->voice = sim_voice_create(&voice);
     c->sender = rtp_sender_create(
         &(struct rtp_sender_config){.random = random_seeded(&c->random), .clock_hz = 48000});
-    c->receiver = rtp_receiver_create(48000);
+    c->receiver = rtp_receiver_create(48000, RTP_RECEIVER_NO_TYPE);
     voice_rtcp_init(&c->rtcp, &(struct voice_rtcp_config){.receiver = c->receiver,
                                                           .sender = c->sender,
                                                           .seed = config->seed});

@@ -9,10 +9,11 @@
 #define START_US   (100 * US_PER_S)
 #define SLOT_US    (20 * US_PER_MS)
 #define SLOT_UNITS RTP_CLOCK_SLOT_UNITS
+#define EVENT_TYPE 110
 
 static int setup(void **state)
 {
-    *state = rtp_receiver_create(RTP_CLOCK_HZ);
+    *state = rtp_receiver_create(RTP_CLOCK_HZ, EVENT_TYPE);
     return *state == NULL;
 }
 
@@ -105,7 +106,7 @@ static void the_bounds_of_a_jump_are_those_of_the_rfc(void **state)
         {65535, RTP_RECEIVER_NEXT},  {0, RTP_RECEIVER_NEXT},
     };
     for (size_t i = 0; i < COUNT_OF(jump_case); i++) {
-        struct rtp_receiver *r = rtp_receiver_create(RTP_CLOCK_HZ);
+        struct rtp_receiver *r = rtp_receiver_create(RTP_CLOCK_HZ, EVENT_TYPE);
         struct rtp_arrival a;
         (void)input_on_time(r, 50000, 0, &a);
         const struct rtp_packet p = packet(50000 + jump_case[i].ahead, 0);
@@ -190,7 +191,7 @@ static void a_clock_that_leaves_arrival_by_over_10_s_restarts(void **state)
         {-10001000, RTP_RECEIVER_RESTART},
     };
     for (size_t i = 0; i < COUNT_OF(clock_case); i++) {
-        struct rtp_receiver *r = rtp_receiver_create(RTP_CLOCK_HZ);
+        struct rtp_receiver *r = rtp_receiver_create(RTP_CLOCK_HZ, EVENT_TYPE);
         struct rtp_arrival a;
         (void)input_on_time(r, 100, 0, &a);
         const uint64_t now_us = START_US + 30 * US_PER_S;
@@ -212,7 +213,7 @@ static void a_timestamp_that_runs_back_restarts_but_not_a_telephone_event(void *
         (void)input_on_time(r, 100, n, &a);
     }
     struct rtp_packet event = packet(105, 3 * SLOT_UNITS);
-    event.payload_type = 110;
+    event.payload_type = EVENT_TYPE;
     assert_int_equal(rtp_receiver_input(r, &event, &a, START_US), RTP_RECEIVER_NEXT);
     struct rtp_packet p = packet(106, 6 * SLOT_UNITS);
     assert_int_equal(rtp_receiver_input(r, &p, &a, START_US), RTP_RECEIVER_NEXT);
@@ -235,16 +236,16 @@ static void an_overtaken_packet_whose_timestamp_lies_changes_nothing(void **stat
         {-(10 - 5) * (int64_t)SLOT_US, 111, RTP_RECEIVER_NEXT}, /* the truth */
         {-(int64_t)SLOT_US, 111, RTP_RECEIVER_NEXT},            /* the time of the newest */
         {0, 111, RTP_RECEIVER_MISPLACED},                       /* newer than the newest */
-        {0, 110, RTP_RECEIVER_NEXT},                            /* of another payload type */
-        {10000000, 110, RTP_RECEIVER_NEXT},
-        {10001000, 110, RTP_RECEIVER_MISPLACED},
+        {0, EVENT_TYPE, RTP_RECEIVER_NEXT},                     /* of another payload type */
+        {10000000, EVENT_TYPE, RTP_RECEIVER_NEXT},
+        {10001000, EVENT_TYPE, RTP_RECEIVER_MISPLACED},
         {5 * INT64_C(3600000000), 111, RTP_RECEIVER_MISPLACED},
         {-10000000, 111, RTP_RECEIVER_NEXT},
         {-10001000, 111, RTP_RECEIVER_MISPLACED},
         {-5 * INT64_C(3600000000), 111, RTP_RECEIVER_MISPLACED},
     };
     for (size_t i = 0; i < COUNT_OF(lie); i++) {
-        struct rtp_receiver *r = rtp_receiver_create(RTP_CLOCK_HZ);
+        struct rtp_receiver *r = rtp_receiver_create(RTP_CLOCK_HZ, EVENT_TYPE);
         const uint64_t now_us = START_US + 10 * SLOT_US;
         struct rtp_arrival a;
         for (uint32_t n = 0; n < 10; n++) {
@@ -353,6 +354,31 @@ static void jitter_follows_the_formula(void **state)
     assert_true(jitter > expected - 2 && jitter < expected + 2);
 }
 
+/* RFC 4733 s.2.5.1.2: all packets of a press have the timestamp of its begin. */
+static void a_telephone_event_tells_nothing_of_the_network(void **state)
+{
+    struct rtp_receiver *r = *state;
+    struct rtp_arrival a;
+    for (uint32_t n = 0; n < 100; n++) {
+        struct rtp_packet p = packet(n, n * SLOT_UNITS);
+        if (n >= 20 && n < 60) {
+            p.payload_type = EVENT_TYPE;
+            p.timestamp = 20 * SLOT_UNITS;
+        }
+        const uint64_t now_us = START_US + n * SLOT_US;
+        assert_int_equal(rtp_receiver_input(r, &p, &a, now_us),
+                         n == 0 ? RTP_RECEIVER_NEW_SSRC : RTP_RECEIVER_NEXT);
+    }
+    assert_int_equal(rtp_receiver_stats(r).jitter_us, 0);
+    assert_int_equal(report(r, START_US).jitter, 0);
+    /* Nor of the fastest way: one that came ahead of its time makes nobody late. */
+    struct rtp_packet p = packet(100, 150 * SLOT_UNITS);
+    p.payload_type = EVENT_TYPE;
+    (void)rtp_receiver_input(r, &p, &a, START_US + 100 * SLOT_US);
+    (void)input_on_time(r, 0, 101, &a);
+    assert_int_equal(rtp_receiver_lateness_us(r, a.timestamp, START_US + 101 * SLOT_US), 0);
+}
+
 static void a_pause_of_the_sender_is_no_jitter(void **state)
 {
     struct rtp_receiver *r = *state;
@@ -412,6 +438,7 @@ int main(void)
         TEST(a_fraction_of_everything_does_not_wrap_to_none),
         TEST(cumulative_loss_stays_within_24_bits),
         TEST(jitter_follows_the_formula),
+        TEST(a_telephone_event_tells_nothing_of_the_network),
         TEST(a_pause_of_the_sender_is_no_jitter),
         TEST(a_sender_report_is_echoed_with_its_age),
         TEST(there_is_no_report_before_the_first_packet),

@@ -18,7 +18,7 @@ struct world {
 static void open_world(struct world *w)
 {
     random_generator_init(&w->random, 1);
-    w->receiver = rtp_receiver_create(48000);
+    w->receiver = rtp_receiver_create(48000, RTP_RECEIVER_NO_TYPE);
     w->sender = rtp_sender_create(
         &(struct rtp_sender_config){.random = random_seeded(&w->random), .clock_hz = 48000});
     w->history = rtp_history_create();

@@ -17,6 +17,7 @@
 
 struct rtp_receiver {
     uint32_t units; /* of 48 kHz in one of the wire's clock: 1, or 6 at 8 kHz */
+    uint8_t telephone_event_type;
     bool has_ssrc;
     uint32_t ssrc;
     bool has_retired;
@@ -50,12 +51,13 @@ struct rtp_receiver {
     uint64_t sender_report_us;
 };
 
-struct rtp_receiver *rtp_receiver_create(uint32_t clock_hz)
+struct rtp_receiver *rtp_receiver_create(uint32_t clock_hz, uint8_t telephone_event_type)
 {
     assert(clock_hz > 0 && RTP_CLOCK_HZ % clock_hz == 0);
     struct rtp_receiver *r = calloc(1, sizeof(*r));
     if (r != NULL) {
         r->units = RTP_CLOCK_HZ / clock_hz;
+        r->telephone_event_type = telephone_event_type;
     }
     return r;
 }
@@ -186,8 +188,10 @@ static enum rtp_receiver_result update_sequence(struct rtp_receiver *r, const st
         r->highest_payload_type = p->payload_type;
     }
     r->received++;
-    update_jitter(r, out, now_us);
-    transit_window_note(&r->transit, transit_us(r, out->timestamp, now_us), now_us);
+    if (p->payload_type != r->telephone_event_type) {
+        update_jitter(r, out, now_us);
+        transit_window_note(&r->transit, transit_us(r, out->timestamp, now_us), now_us);
+    }
     return RTP_RECEIVER_NEXT;
 }
 

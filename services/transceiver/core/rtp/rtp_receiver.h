@@ -32,8 +32,13 @@
 
 struct rtp_receiver;
 
-/* clock_hz: of the payload types (48000, or 8000 with G.711). NULL without memory. */
-struct rtp_receiver *rtp_receiver_create(uint32_t clock_hz);
+/* No packet has this payload type. */
+#define RTP_RECEIVER_NO_TYPE 0xff
+
+/* clock_hz: of the payload types (48000, or 8000 with G.711). telephone_event_type: its packets
+ * keep the timestamp of their begin, so they do not count for jitter, lateness and drift. NULL
+ * without memory. */
+struct rtp_receiver *rtp_receiver_create(uint32_t clock_hz, uint8_t telephone_event_type);
 void rtp_receiver_destroy(struct rtp_receiver *r);
 
 enum rtp_receiver_result {

@@ -2,6 +2,7 @@
 #include "services/transceiver/core/session/voice_payloads.h"
 
 #include "services/transceiver/core/rtp/rtp_clock.h"
+#include "services/transceiver/core/rtp/rtp_receiver.h"
 
 /* RFC 6464 s.3: 0 is the loudest, 127 is silence; the bit above is the client's own VAD. */
 #define LEVEL_MASK 0x7f
@@ -12,17 +13,15 @@
 /* RFC 3551 s.6. */
 #define COMFORT_NOISE_TYPE 13
 
-#define NO_TYPE 0xff
-
 void voice_payloads_init(struct voice_payloads *p, const struct sdp_offer *offer)
 {
     *p = (struct voice_payloads){
         .codec = offer->audio_codec,
         .clock_units = RTP_CLOCK_HZ / voice_codec_clock_hz(offer->audio_codec),
         .voice_type = offer->audio_payload_type,
-        .red_type = offer->has_red ? offer->red_payload_type : NO_TYPE,
+        .red_type = offer->has_red ? offer->red_payload_type : RTP_RECEIVER_NO_TYPE,
         .telephone_event_type =
-            offer->has_telephone_event ? offer->telephone_event_payload_type : NO_TYPE,
+            offer->has_telephone_event ? offer->telephone_event_payload_type : RTP_RECEIVER_NO_TYPE,
         .extmap_audio_level = offer->extmap_audio_level,
         .extmap_mid = offer->extmap_mid,
     };

@@ -84,7 +84,7 @@ struct voice_uplink *voice_uplink_create(const struct voice_uplink_config *confi
     voice_payloads_init(&u->payloads, config->offer);
     const uint32_t clock_hz = voice_codec_clock_hz(u->payloads.codec);
     dtmf_in_init(&u->dtmf, u->session_id, clock_hz, u->start_us, u->outbox);
-    u->receiver = rtp_receiver_create(clock_hz);
+    u->receiver = rtp_receiver_create(clock_hz, u->payloads.telephone_event_type);
     if (u->receiver == NULL) {
         voice_uplink_destroy(u);
         return NULL;
