@@ -182,7 +182,6 @@ static void plan_cluster(struct sim_scenario *s)
     if (draws_one_in(s, 6)) {
         plan_some(s, SIM_DEED_LOSE_BACKEND, 1, 0, 0);
     }
-    plan(s, SIM_SCENARIO_CALL_US - 1, SIM_DEED_GO_ON, 0); /* else it never ends when drained */
     plan(s, SIM_SCENARIO_CALL_US, end[draw(s, 0, COUNT_OF(end) - 1)], 0);
     if (draws_one_in(s, 3)) { /* both ends, or one that does not know of the other */
         plan(s, SIM_SCENARIO_CALL_US + draw(s, 0, 300) * MS, end[draw(s, 0, COUNT_OF(end) - 1)], 0);

@@ -319,6 +319,8 @@ void sim_wire_rules_frame(struct sim_wire_rules *r, const struct backend_frame *
                         accept.out.codec == BACKEND_CODEC_OPUS;
     } else if (is_from_backend && (frame->type == BACKEND_PAUSE || frame->type == BACKEND_RESUME)) {
         r->is_paused[frame->utterance % SIM_AGENT_UTTERANCES_MAX] = frame->type == BACKEND_PAUSE;
+    } else if (is_from_backend && frame->type == BACKEND_SESSION_END) {
+        memset(r->is_paused, 0, sizeof(r->is_paused)); /* nobody would let it go on */
     } else if (!is_from_backend && frame->type == BACKEND_PLAYBACK) {
         struct backend_playback playback;
         if (backend_playback_decode(frame->payload, &playback) &&

@@ -163,6 +163,28 @@ static void after_the_last_word_what_is_held_or_open_is_played(void **state)
     world_close(&w);
 }
 
+/* Else one PAUSE would hold the call for as long as a call may last. */
+static void after_the_last_word_only_a_flush_is_taken(void **state)
+{
+    (void)state;
+    struct world w;
+    world_open(&w);
+    (void)world_say(&w, 1, 100, false);
+    voice_downlink_drain(w.downlink, w.now_us);
+    assert_int_equal(world_order(&w, BACKEND_PAUSE, 1), VOICE_DOWNLINK_IGNORED);
+    assert_int_equal(world_order(&w, BACKEND_RESUME, 1), VOICE_DOWNLINK_IGNORED);
+    assert_int_equal(world_say(&w, 1, 100, true), VOICE_DOWNLINK_IGNORED);
+    assert_int_equal(world_say(&w, 2, 100, true), VOICE_DOWNLINK_IGNORED);
+    world_slots(&w, 2);
+    world_expect(&w, 1, "started");
+    outbox_frames_end(&w.frames);
+    assert_int_equal(world_order(&w, BACKEND_FLUSH, 1), VOICE_DOWNLINK_TAKEN);
+    outbox_frames_expect(&w.frames, BACKEND_FLUSHED);
+    world_expect_done(&w, 1, "flushed");
+    assert_true(voice_downlink_is_drained(w.downlink));
+    world_close(&w);
+}
+
 /* Nothing woke the sender before: it was paused, or too short. */
 static void the_last_words_leave_at_once(void **state)
 {
@@ -253,6 +275,7 @@ int main(void)
         cmocka_unit_test(started_leaves_before_flushed_and_done_after),
         cmocka_unit_test(heard_is_never_more_than_sent_nor_negative),
         cmocka_unit_test(after_the_last_word_what_is_held_or_open_is_played),
+        cmocka_unit_test(after_the_last_word_only_a_flush_is_taken),
         cmocka_unit_test(the_last_words_leave_at_once),
         cmocka_unit_test(with_sparse_silence_a_done_is_told_in_its_slot),
         cmocka_unit_test(each_result_has_its_name),

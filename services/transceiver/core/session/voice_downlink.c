@@ -17,6 +17,7 @@ struct voice_downlink {
     struct voice_sender *sender;
     bool is_attached;
     bool is_restarted; /* the next backend may choose another format */
+    bool is_draining;  /* the backend said its last word */
     bool pauses_on_speech;
     uint64_t next_error_us;            /* no ERROR before */
     struct voice_downlink_stats stats; /* underruns: of queues that were before */
@@ -332,7 +333,7 @@ static enum voice_downlink_result take_resume(struct voice_downlink *d,
 static enum voice_downlink_result take(struct voice_downlink *d, const struct backend_frame *frame,
                                        uint64_t now_us)
 {
-    if (!d->is_attached) {
+    if (!d->is_attached || (d->is_draining && frame->type != BACKEND_FLUSH)) {
         return VOICE_DOWNLINK_IGNORED;
     }
     switch (frame->type) {
@@ -372,6 +373,7 @@ void voice_downlink_speech_started(struct voice_downlink *d, uint64_t now_us)
 
 void voice_downlink_drain(struct voice_downlink *d, uint64_t now_us)
 {
+    d->is_draining = true;
     d->pauses_on_speech = false; /* nobody would let it go on */
     if (d->queue != NULL) {
         playout_queue_drain(d->queue);

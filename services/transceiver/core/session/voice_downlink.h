@@ -33,7 +33,7 @@ struct voice_downlink_config {
 enum voice_downlink_result {
     VOICE_DOWNLINK_TAKEN,
     VOICE_DOWNLINK_STALE,   /* dropped: of an utterance that is over */
-    VOICE_DOWNLINK_IGNORED, /* not about speech, or before the backend accepted */
+    VOICE_DOWNLINK_IGNORED, /* not about speech, before the ACCEPT, or after the last word */
     VOICE_DOWNLINK_CREDIT,  /* what passed the credit was dropped */
     VOICE_DOWNLINK_CODEC,
     VOICE_DOWNLINK_BAD_FRAME,
@@ -75,7 +75,8 @@ enum voice_downlink_result voice_downlink_input(struct voice_downlink *d,
                                                 const struct backend_frame *frame, uint64_t now_us);
 /* The client began to speak: holds what is being said, if the backend wants it so. */
 void voice_downlink_speech_started(struct voice_downlink *d, uint64_t now_us);
-/* The backend sends nothing more: what there is is said, held or short of its prebuffer or not. */
+/* The backend sends nothing more but a FLUSH: what there is is said, held or short of its prebuffer
+ * or not. */
 void voice_downlink_drain(struct voice_downlink *d, uint64_t now_us);
 /* Nothing of the backend waits to be spoken. */
 bool voice_downlink_is_drained(const struct voice_downlink *d);
