@@ -204,7 +204,7 @@ static void a_new_backend_is_told_backend_lost_once_and_nothing_of_before(void *
     }
     assert_int_equal(utterance_table_position(t).utterance, 0);
     assert_int_equal(piece(t, 1, FRAME, true), UTTERANCE_WELCOME);
-    assert_false(utterance_table_flush(t, 101, NOW_US).was_spoken_last); /* another's 101 was */
+    assert_false(utterance_table_flush(t, 101, NOW_US).was_spoken); /* another's 101 was */
     expect_done(t, 1, UTTERANCE_FLUSHED);
     assert_int_equal(piece(t, 102, FRAME, true), UTTERANCE_WELCOME);
     speak(t, NOW_US);

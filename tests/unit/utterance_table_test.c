@@ -417,19 +417,31 @@ static void the_wildcard_is_all_that_were_seen(void **state)
     }
 }
 
-static void a_flush_takes_back_what_was_spoken_last_once(void **state)
+static void a_flush_takes_back_what_was_spoken_once(void **state)
 {
     struct utterance_table *t = *state;
-    assert_false(utterance_table_flush(t, 4, NOW_US).was_spoken_last);
+    assert_false(utterance_table_flush(t, 4, NOW_US).was_spoken);
     (void)piece(t, 5, FRAME, true);
     (void)slot(t, NOW_US); /* 5 is done, and copies of it may be on their way */
     (void)piece(t, 6, 2 * FRAME, true);
-    assert_false(utterance_table_flush(t, 4, NOW_US).was_spoken_last);
+    assert_false(utterance_table_flush(t, 4, NOW_US).was_spoken);
     const struct utterance_flushed flushed = utterance_table_flush(t, 5, NOW_US);
-    assert_true(flushed.was_spoken_last);
+    assert_true(flushed.was_spoken);
     assert_false(flushed.was_sounding);
-    assert_false(utterance_table_flush(t, 5, NOW_US).was_spoken_last);
-    assert_false(utterance_table_flush(t, 6, NOW_US).was_spoken_last); /* it never spoke */
+    assert_false(utterance_table_flush(t, 5, NOW_US).was_spoken);
+    assert_false(utterance_table_flush(t, 6, NOW_US).was_spoken); /* it never spoke */
+}
+
+static void a_flush_takes_back_what_was_spoken_before_the_one_that_speaks(void **state)
+{
+    struct utterance_table *t = *state;
+    (void)piece(t, 5, FRAME, true);
+    (void)piece(t, 7, 2 * FRAME, true);
+    (void)slot(t, NOW_US);
+    (void)slot(t, NOW_US);
+    assert_true(utterance_table_flush(t, 5, NOW_US).was_spoken);
+    assert_false(utterance_table_flush(t, 6, NOW_US).was_spoken);
+    assert_true(utterance_table_flush(t, 7, NOW_US).was_spoken);
 }
 
 static void progress_is_told_each_time_so_much_was_spoken(void **state)
@@ -478,7 +490,8 @@ int main(void)
         TEST(a_flush_ends_all_up_to_its_id_queued_playing_and_paused),
         TEST(flushed_up_to_is_raised_and_never_lowered),
         cmocka_unit_test(the_wildcard_is_all_that_were_seen),
-        TEST(a_flush_takes_back_what_was_spoken_last_once),
+        TEST(a_flush_takes_back_what_was_spoken_once),
+        TEST(a_flush_takes_back_what_was_spoken_before_the_one_that_speaks),
         TEST(progress_is_told_each_time_so_much_was_spoken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -275,6 +275,28 @@ static void flush(struct voice_sender_world *w, uint32_t utterance)
     voice_sender_wake(w->sender, w->now_us);
 }
 
+/* Two utterances touch, and the first is taken back while the second speaks. */
+static void no_copy_of_what_was_flushed_leaves_while_another_speaks(void **state)
+{
+    struct voice_sender_world *w = *state;
+    struct bytes_view packet;
+    begin_red(w);
+    voice_sender_world_say(w, 5, 0, 30, true);
+    voice_sender_world_say(w, 6, 0, 200, true);
+    assert_true(voice_sender_world_step(w));
+    assert_true(voice_sender_world_step(w)); /* of both */
+    const uint16_t last = w->packet.sequence_number;
+    flush(w, 5);
+    rtp_history_want(voice_sender_history(w->sender), last);
+    rtp_history_want(voice_sender_history(w->sender), (uint16_t)(last - 1));
+    assert_false(rtp_history_poll(voice_sender_history(w->sender), &packet));
+    assert_true(voice_sender_world_step(w));
+    assert_false(voice_sender_world_is_silence(w));
+    assert_false(w->has_copy);
+    assert_false(voice_packet_has_fec(w->payload));
+    assert_true(voice_sender_world_step(w) && w->has_copy); /* of 6 */
+}
+
 /* All repairs run, and are cut at every frame of 1.5 s of speech. */
 static void after_a_flush_one_ramp_frame_leaves_and_no_copy_of_anything_older(void **state)
 {
@@ -332,15 +354,16 @@ static void the_next_utterance_behind_a_flush_speaks_in_the_frame_of_the_ramp(vo
     assert_true(bytes_equal(w->copy.data, bytes_view_of(copy, ramp.len)));
 }
 
-static void a_flush_of_what_has_ended_long_ago_changes_nothing(void **state)
+static void a_flush_of_what_was_taken_back_before_changes_nothing(void **state)
 {
     struct voice_sender_world *w = *state;
     struct bytes_view packet;
     voice_sender_world_say(w, 1, 0, 40, true);
     (void)voice_sender_world_hear_out(w);
-    const uint16_t last = w->packet.sequence_number;
     voice_sender_world_say(w, 2, 0, 400, true);
+    flush(w, 1);
     assert_true(voice_sender_world_step(w));
+    const uint16_t last = w->packet.sequence_number;
     flush(w, 1);
     assert_true(voice_sender_world_step(w));
     assert_false(voice_sender_world_is_silence(w));
@@ -365,9 +388,10 @@ int main(void)
         TEST(over_skipped_slots_red_tells_how_much_older_its_copy_is),
         TEST(red_ends_after_half_a_minute_without_loss),
         TEST(without_agreement_there_is_no_red),
+        TEST(no_copy_of_what_was_flushed_leaves_while_another_speaks),
         TEST(after_a_flush_one_ramp_frame_leaves_and_no_copy_of_anything_older),
         TEST(the_next_utterance_behind_a_flush_speaks_in_the_frame_of_the_ramp),
-        TEST(a_flush_of_what_has_ended_long_ago_changes_nothing),
+        TEST(a_flush_of_what_was_taken_back_before_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

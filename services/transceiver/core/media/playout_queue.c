@@ -337,7 +337,7 @@ struct playout_flushed playout_queue_flush(struct playout_queue *q, uint32_t utt
         .utterance = flushed.utterance,
         .sent_us = utterance_us_of_ticks(flushed.sent_ticks),
         .dropped_us = utterance_us_of_ticks(flushed.dropped_ticks),
-        .is_cut = flushed.was_spoken_last,
+        .is_cut = flushed.was_spoken,
     };
 }
 

@@ -106,11 +106,11 @@ struct playout_flushed {
     uint32_t utterance;  /* of those flushed, the one that was playing; 0 = none */
     uint64_t sent_us;    /* of it */
     uint64_t dropped_us; /* of all flushed */
-    bool is_cut;         /* the last speech taken is of an utterance up to `flush` */
+    bool is_cut; /* speech was taken of an utterance up to `flush`: no copy of it may leave */
 };
 
-/* Every utterance up to this id is dead, also those that did not come yet. Poll the events of
- * before first, answer FLUSHED, then poll again for the dones. */
+/* Every utterance up to this id is dead, also those that did not come yet. Its events of before are
+ * polled by then, and its answer is FLUSHED: then come the dones. */
 struct playout_flushed playout_queue_flush(struct playout_queue *q, uint32_t utterance,
                                            uint64_t now_us);
 

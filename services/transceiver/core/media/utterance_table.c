@@ -41,6 +41,7 @@ struct utterance_table {
     uint32_t newest_id;
     uint32_t flushed_up_to;
     uint32_t spoken_id; /* of what was spoken last */
+    uint32_t copied_id; /* the oldest spoken one that no flush took back; 0 = none */
     uint32_t held_ahead[UTTERANCE_HELD_AHEAD_MAX];
     size_t held_ahead_count;
 
@@ -171,6 +172,7 @@ void utterance_table_end(struct utterance_table *t, enum utterance_reason reason
     t->newest_id = 0;
     t->flushed_up_to = 0;
     t->spoken_id = 0;
+    t->copied_id = 0;
     t->held_ahead_count = 0;
 }
 
@@ -337,6 +339,7 @@ void utterance_table_spoke(struct utterance_table *t, uint64_t ticks, uint64_t n
     u->sent_ticks += ticks;
     t->queued_ticks -= ticks;
     t->spoken_id = u->id;
+    t->copied_id = t->copied_id == 0 ? u->id : t->copied_id;
     if (u->is_complete && queued_of(u) == 0) {
         finish(t, UTTERANCE_PLAYED, now_us);
     } else if (t->pace.progress_ticks > 0 &&
@@ -386,12 +389,23 @@ void utterance_table_resume(struct utterance_table *t, uint32_t id)
     }
 }
 
+/* Whether something up to `id` was spoken since the last time. Copies are forgotten all at once:
+ * from then on there are only those of who speaks on. */
+static bool take_back(struct utterance_table *t, uint32_t id)
+{
+    if (t->copied_id == 0 || t->copied_id > id) {
+        return false;
+    }
+    t->copied_id = t->spoken_id > id ? t->spoken_id : 0;
+    return true;
+}
+
 struct utterance_flushed utterance_table_flush(struct utterance_table *t, uint32_t id,
                                                uint64_t now_us)
 {
     const bool is_all = id == 0 || id == UTTERANCE_ALL;
     struct utterance_flushed flushed = {.flush = is_all ? t->newest_id : id};
-    flushed.was_spoken_last = t->spoken_id > t->flushed_up_to && t->spoken_id <= flushed.flush;
+    flushed.was_spoken = take_back(t, flushed.flush);
     if (flushed.flush > t->flushed_up_to) {
         t->flushed_up_to = flushed.flush;
     }

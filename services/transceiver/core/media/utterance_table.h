@@ -98,7 +98,7 @@ struct utterance_flushed {
     uint32_t utterance;     /* of those flushed, the one that had begun; 0 = none */
     uint64_t sent_ticks;    /* of it */
     bool was_sounding;      /* it was not yet at its end */
-    bool was_spoken_last;   /* what was spoken last, done or not, is of an id up to `flush` */
+    bool was_spoken;        /* one up to `flush` spoke, done or not, and none took it back before */
     uint64_t dropped_ticks; /* of all flushed */
 };
 

@@ -61,7 +61,7 @@ void voice_sender_start(struct voice_sender *s, uint64_t now_us);
 
 /* The queue changed: what can begin to speak is due now. */
 void voice_sender_wake(struct voice_sender *s, uint64_t now_us);
-/* A FLUSH took what was spoken last: nothing that was sent before comes again in any copy (in-band
+/* A FLUSH took back what was spoken: nothing that was sent before comes again in any copy (in-band
  * FEC, RED, NACK). */
 void voice_sender_cut(struct voice_sender *s);
 
