@@ -15,7 +15,8 @@ static void without_an_address_nothing_is_dialled(void **state)
     }
     assert_false(backend_port_is_up(w.port));
     backend_port_flush(w.port, w.now_us);
-    start_session(&w);
+    const struct backend_frame start = {.type = BACKEND_SESSION_START, .session = ID};
+    assert_false(backend_port_send(w.port, &start, w.now_us));
     close_world(&w);
 }
 

@@ -129,9 +129,43 @@ static void a_session_that_has_no_room_to_start_has_no_handle(void **state)
     while (metric_get(&w.counters.messages_dropped) == 0) {
         send_frame(&w, BACKEND_EVENT, ID(0), 16000);
     }
-    send_frame(&w, BACKEND_SESSION_START, ID(1), 16000);
+    static const uint8_t json[16000];
+    const struct backend_frame start_frame = {.type = BACKEND_SESSION_START,
+                                              .session = ID(1),
+                                              .payload = bytes_view_of(json, sizeof(json))};
+    assert_false(backend_stream_send(w.stream, &start_frame, w.now_us));
     assert_false(backend_stream_has_session(w.stream, ID(1)));
     assert_true(backend_stream_is_up(w.stream));
+    close_world(&w);
+}
+
+/* The backend has a part of its START: it is told that no more comes. */
+static void half_a_start_is_taken_back(void **state)
+{
+    (void)state;
+    struct world w;
+    struct backend_frame frame;
+    static const uint8_t json[16000];
+    open_world(&w);
+    greet(&w);
+    const struct backend_frame chunk = {.type = BACKEND_SESSION_START,
+                                        .session = ID(1),
+                                        .payload = bytes_view_of(json, sizeof(json))};
+    assert_true(backend_stream_send(w.stream, &chunk, w.now_us));
+    int chunks = 1;
+    while (backend_stream_send(w.stream, &chunk, w.now_us)) {
+        assert_in_range(++chunks, 2, 200);
+    }
+    assert_null(backend_stream_failure(w.stream));
+    for (int i = 0; i < chunks; i++) {
+        frame = expect_heard(&w, BACKEND_SESSION_START, ID(1), (uint32_t)i);
+    }
+    frame = expect_heard(&w, BACKEND_SESSION_END, ID(1), (uint32_t)chunks);
+    assert_int_equal(frame.payload.len, 2);
+    assert_false(backend_stream_send(w.stream, &chunk, w.now_us)); /* its ENDED is missing */
+    say(&w, BACKEND_SESSION_ENDED, ID(1), "{}");
+    settle(&w);
+    assert_true(backend_stream_send(w.stream, &chunk, w.now_us));
     close_world(&w);
 }
 
@@ -144,6 +178,7 @@ int main(void)
         cmocka_unit_test(late_audio_without_an_accept_is_none),
         cmocka_unit_test(when_what_steers_has_no_room_the_stream_fails),
         cmocka_unit_test(a_session_that_has_no_room_to_start_has_no_handle),
+        cmocka_unit_test(half_a_start_is_taken_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,6 +142,30 @@ static void the_next_turn_of_a_session_is_later_than_now(void **state)
     close_world(&w);
 }
 
+/* The connection broke, or was full, when its START was to leave. */
+static void a_call_that_could_not_begin_tries_again_in_a_while(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w);
+    const uint32_t id = place(&w, "rtc_a", 1);
+    outbox_frames_end(&w.frames);
+    assert_true(shard_calls_next_move(&w.calls) == TIME_NEVER);
+    shard_calls_backend_refused(&w.calls, id, NOW_US);
+    const uint64_t again_us = NOW_US + 200 * US_PER_MS;
+    assert_true(shard_calls_next_move(&w.calls) == again_us);
+    shard_calls_backend_refused(&w.calls, id, NOW_US); /* of each frame that was to begin it */
+    shard_calls_backend_found(&w.calls, false, 10, again_us);
+    const struct backend_frame start = outbox_frames_expect(&w.frames, BACKEND_SESSION_START);
+    assert_int_equal(start.session, id);
+    shard_calls_backend_found(&w.calls, false, 10, again_us);
+    assert_true(shard_calls_next_move(&w.calls) == TIME_NEVER);
+    shard_calls_backend_lost(&w.calls, id, again_us); /* this time at once */
+    assert_true(shard_calls_next_move(&w.calls) == again_us);
+    shard_calls_backend_refused(&w.calls, id + 1, again_us); /* it has ended meanwhile */
+    close_world(&w);
+}
+
 static void a_half_made_shard_can_be_taken_apart(void **state)
 {
     (void)state;
@@ -160,6 +184,7 @@ int main(void)
         cmocka_unit_test(a_refused_call_is_not_counted_as_one),
         cmocka_unit_test(a_call_that_ends_by_itself_gives_everything_back),
         cmocka_unit_test(the_next_turn_of_a_session_is_later_than_now),
+        cmocka_unit_test(a_call_that_could_not_begin_tries_again_in_a_while),
         cmocka_unit_test(a_half_made_shard_can_be_taken_apart),
     };
     return cmocka_run_group_tests(tests, make_identity, drop_identity);

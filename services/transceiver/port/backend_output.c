@@ -192,8 +192,28 @@ static bool begins_session(const struct backend_frame *frame)
     return frame->type == BACKEND_SESSION_START || frame->type == BACKEND_SESSION_RESUME;
 }
 
-static void put_of_session(struct backend_output *o, struct backend_handle *handle,
-                           const struct backend_frame *frame, uint64_t now_us)
+static void begin_ending(struct backend_output *o, struct backend_handle *handle, uint64_t now_us)
+{
+    handle->state = HANDLE_ENDING;
+    handle->ended_by_us = now_us + ENDED_TIMEOUT_US;
+    o->free_ended_us = time_earlier(o->free_ended_us, handle->ended_by_us);
+}
+
+/* Half a START is none: there will be no ACCEPT. What is out of it is taken back. */
+static void give_up_beginning(struct backend_output *o, struct backend_handle *handle,
+                              bool is_first, uint64_t now_us)
+{
+    if (is_first) {
+        backend_output_free(o, handle);
+        return;
+    }
+    backend_output_say(o, handle, BACKEND_SESSION_END, bytes_view_of_text("{}"), now_us);
+    begin_ending(o, handle, now_us);
+}
+
+/* is_first: of its handle. */
+static bool put_of_session(struct backend_output *o, struct backend_handle *handle,
+                           const struct backend_frame *frame, bool is_first, uint64_t now_us)
 {
     bool is_replay = false;
     if (frame->type == BACKEND_AUDIO_IN) {
@@ -201,34 +221,36 @@ static void put_of_session(struct backend_output *o, struct backend_handle *hand
         is_replay = handle->is_replaying;
     }
     const enum frame_put_result result = put(o, handle, frame, is_replay, now_us);
-    /* Half a START is none: there will be no ACCEPT. */
-    const bool has_not_begun = begins_session(frame) && result == FRAME_PUT_REFUSED;
-    if (has_not_begun || frame->type == BACKEND_SESSION_ENDED) {
+    if (begins_session(frame) && result == FRAME_PUT_REFUSED) {
+        give_up_beginning(o, handle, is_first, now_us);
+        return false;
+    }
+    if (frame->type == BACKEND_SESSION_ENDED) {
         backend_output_free(o, handle);
     } else if (frame->type == BACKEND_SESSION_END) {
-        handle->state = HANDLE_ENDING;
-        handle->ended_by_us = now_us + ENDED_TIMEOUT_US;
-        o->free_ended_us = time_earlier(o->free_ended_us, handle->ended_by_us);
+        begin_ending(o, handle, now_us);
     }
+    return true;
 }
 
-void backend_output_send(struct backend_output *o, const struct backend_frame *frame, bool may_open,
+bool backend_output_send(struct backend_output *o, const struct backend_frame *frame, bool may_open,
                          uint64_t now_us)
 {
     struct backend_handle *handle = backend_output_find(o, frame->session);
-    if (handle == NULL && may_open && begins_session(frame)) {
+    const bool is_first = handle == NULL;
+    if (is_first && may_open && begins_session(frame)) {
         handle = open_handle(o, frame->session);
     }
     if (handle == NULL || handle->state != HANDLE_OPEN) {
-        return;
+        return false;
     }
     if (frame->type == BACKEND_ERROR) {
         if (!may_say_error(o, handle, now_us)) {
-            return;
+            return true;
         }
         count_error(o, frame);
     }
-    put_of_session(o, handle, frame, now_us);
+    return put_of_session(o, handle, frame, is_first, now_us);
 }
 
 size_t backend_output_gather(struct backend_output *o, struct bytes_view *piece, uint64_t now_us)

@@ -52,8 +52,9 @@ void backend_output_open_again(struct backend_output *o, uint32_t session_id);
 /* Those whose 2 s are over: not before free_ended_us. */
 void backend_output_free_ended(struct backend_output *o, uint64_t now_us);
 
-/* A frame of a session. may_open: new handles are welcome. */
-void backend_output_send(struct backend_output *o, const struct backend_frame *frame, bool may_open,
+/* A frame of a session. may_open: new handles are welcome. False: the session has no handle, or
+ * could not begin. */
+bool backend_output_send(struct backend_output *o, const struct backend_frame *frame, bool may_open,
                          uint64_t now_us);
 
 /* handle NULL, here and below: of the connection. */

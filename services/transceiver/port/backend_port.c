@@ -279,14 +279,12 @@ void backend_port_refuse(struct backend_port *p, const struct backend_frame *fra
     }
 }
 
-void backend_port_send(struct backend_port *p, const struct backend_frame *frame, uint64_t now_us)
+bool backend_port_send(struct backend_port *p, const struct backend_frame *frame, uint64_t now_us)
 {
     const bool is_on_leaving =
         is_open(&p->leaving) && backend_stream_has_session(p->leaving.stream, frame->session);
     const struct backend_connection *c = is_on_leaving ? &p->leaving : &p->current;
-    if (is_open(c)) {
-        backend_stream_send(c->stream, frame, now_us);
-    }
+    return is_open(c) && backend_stream_send(c->stream, frame, now_us);
 }
 
 void backend_port_go_away(struct backend_port *p, uint64_t deadline_us, uint64_t now_us)

@@ -68,8 +68,8 @@ void backend_port_refuse(struct backend_port *p, const struct backend_frame *fra
 /* The sessions of connections that broke, each once; they have none from then on. */
 MUST_USE bool backend_port_poll_lost(struct backend_port *p, uint32_t *session_id);
 
-/* Dropped while there is no connection. */
-void backend_port_send(struct backend_port *p, const struct backend_frame *frame, uint64_t now_us);
+/* False, and dropped: there is no connection, or the session has not begun on it, or can not. */
+bool backend_port_send(struct backend_port *p, const struct backend_frame *frame, uint64_t now_us);
 /* This transceiver goes away. */
 void backend_port_go_away(struct backend_port *p, uint64_t deadline_us, uint64_t now_us);
 /* Writes what the sockets take. Once per loop turn. */

@@ -134,17 +134,19 @@ static void say(struct backend_stream *s, enum backend_frame_type type, struct b
     backend_output_say(&s->output, NULL, type, payload, now_us);
 }
 
-void backend_stream_send(struct backend_stream *s, const struct backend_frame *frame,
+bool backend_stream_send(struct backend_stream *s, const struct backend_frame *frame,
                          uint64_t now_us)
 {
     assert(frame->session != 0);
-    if (backend_stream_is_greeted(s)) {
-        note_begin_of_waiting(s, now_us);
-        backend_output_send(&s->output, frame, backend_stream_is_up(s), now_us);
-        if (s->output.is_overrun) {
-            stop(s, backend_stream_error_name(BACKEND_STREAM_OVERLOAD));
-        }
+    if (!backend_stream_is_greeted(s)) {
+        return false;
     }
+    note_begin_of_waiting(s, now_us);
+    const bool was_taken = backend_output_send(&s->output, frame, backend_stream_is_up(s), now_us);
+    if (s->output.is_overrun) {
+        stop(s, backend_stream_error_name(BACKEND_STREAM_OVERLOAD));
+    }
+    return was_taken;
 }
 
 void backend_stream_go_away(struct backend_stream *s, uint64_t deadline_us, uint64_t now_us)

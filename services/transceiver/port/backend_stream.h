@@ -86,9 +86,9 @@ MUST_USE bool backend_stream_poll_frame(struct backend_stream *s, struct backend
 void backend_stream_refuse(struct backend_stream *s, const struct backend_frame *frame,
                            uint64_t now_us);
 
-/* SESSION_START and SESSION_RESUME open the handle. Dropped before the greeting, and for a session
- * that has no handle on this stream. */
-void backend_stream_send(struct backend_stream *s, const struct backend_frame *frame,
+/* SESSION_START and SESSION_RESUME open the handle. False, and dropped: before the greeting, for a
+ * session that has no handle on this stream, and when there is no room for it to begin. */
+bool backend_stream_send(struct backend_stream *s, const struct backend_frame *frame,
                          uint64_t now_us);
 bool backend_stream_has_session(const struct backend_stream *s, uint32_t session_id);
 bool backend_stream_has_sessions(const struct backend_stream *s);

@@ -131,13 +131,21 @@ static void send_datagrams(struct event_loop *loop)
     }
 }
 
+/* Who can not begin there, as the connection broke, goes away or is full since, tries again. Of no
+ * use is then the rest of its START. */
 static void send_frames(struct event_loop *loop, uint64_t now_us)
 {
     size_t cursor = 0;
     uint32_t id = 0;
+    uint32_t refused_id = 0;
     struct backend_frame frame;
     while (outbox_next_frame(loop->calls.outbox, &cursor, &id, &frame)) {
-        backend_port_send(loop->backend, &frame, now_us);
+        const bool begins =
+            frame.type == BACKEND_SESSION_START || frame.type == BACKEND_SESSION_RESUME;
+        if (id != refused_id && !backend_port_send(loop->backend, &frame, now_us) && begins) {
+            refused_id = id;
+            shard_calls_backend_refused(&loop->calls, id, now_us);
+        }
     }
     outbox_clear_frames(loop->calls.outbox);
     backend_port_flush(loop->backend, now_us);
@@ -243,9 +251,10 @@ static void move_sessions(struct event_loop *loop, uint64_t now_us)
     while (backend_port_poll_lost(loop->backend, &id)) {
         shard_calls_backend_lost(&loop->calls, id, now_us);
     }
-    if (loop->calls.has_homeless && backend_port_is_up(loop->backend)) {
+    if (shard_calls_next_move(&loop->calls) <= now_us && backend_port_is_up(loop->backend)) {
         shard_calls_backend_found(&loop->calls, backend_port_can_resume(loop->backend),
                                   backend_port_room(loop->backend), now_us);
+        send_frames(loop, now_us); /* so that its room is known */
     }
 }
 
@@ -373,10 +382,11 @@ static void wait_for_work(struct event_loop *loop, struct pollfd fds[LOOP_FDS])
 {
     const uint64_t due_us = time_earlier(session_registry_next_deadline(loop->calls.registry),
                                          backend_port_next_timeout(loop->backend));
+    const uint64_t move_us =
+        backend_port_is_up(loop->backend) ? shard_calls_next_move(&loop->calls) : TIME_NEVER;
     const uint64_t begin_us = clock_now_us();
-    const bool is_busy = backend_port_has_frames(loop->backend) ||
-                         (loop->calls.has_homeless && backend_port_is_up(loop->backend));
-    const uint64_t until_us = is_busy ? 0 : due_us;
+    const uint64_t until_us =
+        backend_port_has_frames(loop->backend) ? 0 : time_earlier(due_us, move_us);
     const uint64_t wait_us = time_earlier(time_since(begin_us, until_us), TURN_US_MAX);
     const struct timespec wait = {.tv_sec = (time_t)(wait_us / US_PER_S),
                                   .tv_nsec = (long)(wait_us % US_PER_S * 1000)};

@@ -9,6 +9,8 @@
 #define OUTBOX_FRAME_BYTES (4u << 20)
 /* Sessions that are given another connection at once: their STARTs fit into the outbox. */
 #define MOVES_MAX 64
+/* Who could not begin on a connection that is well is not offered to it in each turn. */
+#define MOVE_AGAIN_US (200 * US_PER_MS)
 _Static_assert(MOVES_MAX *(CALL_SETUP_SESSION_JSON_MAX + 16384) < OUTBOX_FRAME_BYTES, "they fit");
 
 static const uint32_t setup_bound_us[] = {5000,   10000,  25000,   50000,   100000,  200000,
@@ -197,6 +199,16 @@ static void note_event(struct shard_calls *calls, const struct session *s,
     }
 }
 
+/* Not only who lost its connection is without one: some could not begin on the one they got. */
+static void note_homeless(struct shard_calls *calls, uint64_t now_us)
+{
+    if (!calls->has_homeless) {
+        calls->has_homeless = true;
+        calls->move_us = now_us + MOVE_AGAIN_US;
+    }
+    calls->homeless_cursor = 0;
+}
+
 void shard_calls_settle(struct shard_calls *calls, struct session *s, uint64_t now_us)
 {
     struct session_event event;
@@ -207,6 +219,9 @@ void shard_calls_settle(struct shard_calls *calls, struct session *s, uint64_t n
         session_registry_remove(calls->registry, session_id(s));
         session_destroy(s);
     } else {
+        if (session_wants_backend(s)) {
+            note_homeless(calls, now_us);
+        }
         /* Later than now, so that one session can not keep its shard from all others. */
         session_registry_set_deadline(calls->registry, session_id(s),
                                       time_later(session_next_timeout(s), now_us + 1));
@@ -227,13 +242,24 @@ void shard_calls_note_load(struct shard_calls *calls, uint64_t busy_permille, ui
 
 void shard_calls_backend_lost(struct shard_calls *calls, uint32_t session_id, uint64_t now_us)
 {
-    struct session *s = session_registry_find(calls->registry, session_id);
     calls->has_homeless = true;
     calls->homeless_cursor = 0;
+    calls->move_us = now_us;
+    shard_calls_backend_refused(calls, session_id, now_us);
+}
+
+void shard_calls_backend_refused(struct shard_calls *calls, uint32_t session_id, uint64_t now_us)
+{
+    struct session *s = session_registry_find(calls->registry, session_id);
     if (s != NULL) {
         session_backend_lost(s, now_us);
         shard_calls_settle(calls, s, now_us);
     }
+}
+
+uint64_t shard_calls_next_move(const struct shard_calls *calls)
+{
+    return calls->has_homeless ? calls->move_us : TIME_NEVER;
 }
 
 void shard_calls_backend_found(struct shard_calls *calls, bool can_resume, size_t room,

@@ -63,6 +63,7 @@ struct shard_calls {
     struct encoder_effort effort; /* read by every session */
     bool has_homeless;            /* sessions whose connection broke may still want another */
     size_t homeless_cursor;
+    uint64_t move_us;               /* when they are given one, if there is one */
     bool is_draining;               /* no new calls */
     struct log_limit created_limit; /* who makes calls by the thousand fills no log */
     struct log_limit connected_limit;
@@ -86,8 +87,12 @@ void shard_calls_settle(struct shard_calls *calls, struct session *s, uint64_t n
 
 /* The connection of this session to its backend is gone. */
 void shard_calls_backend_lost(struct shard_calls *calls, uint32_t session_id, uint64_t now_us);
+/* It could not begin on the connection that it got: in a while it tries again. */
+void shard_calls_backend_refused(struct shard_calls *calls, uint32_t session_id, uint64_t now_us);
+/* When a backend is of use to sessions that have none; TIME_NEVER: all have one. */
+uint64_t shard_calls_next_move(const struct shard_calls *calls);
 /* A backend has room for so many: some of the sessions without one are given to it, the others at
- * the next call, as long as has_homeless. */
+ * the next call: shard_calls_next_move. */
 void shard_calls_backend_found(struct shard_calls *calls, bool can_resume, size_t room,
                                uint64_t now_us);
 

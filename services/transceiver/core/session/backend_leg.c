@@ -220,6 +220,8 @@ void backend_leg_lost(struct backend_leg *leg, uint64_t now_us)
         }
         leg->state = BACKEND_LEG_AWAY;
         break;
+    case BACKEND_LEG_AWAY: /* nothing more to lose */
+        break;
     default: /* its last word was said */
         be_over(leg);
         break;
