@@ -192,7 +192,7 @@ static void the_credit_is_used_and_never_exceeded(void **state)
             limit_us = new_limit_us;
             raised++;
         } else if (frames[i].type == BACKEND_AUDIO_OUT) {
-            sent_us += frames[i].payload_bytes * SECOND / (2 * 16000);
+            sent_us += frames[i].payload_bytes * SECOND / (2 * 24000);
             assert_true(sent_us <= limit_us);
         }
         assert_int_not_equal(frames[i].type, BACKEND_ERROR);
