@@ -62,10 +62,10 @@ static const struct {
      "Utterances that had their turn and too little to say, in calls that have ended", IN_CALLS,
      offsetof(struct shard_counters, speech_underruns)},
     {"earshot_transceiver_audio_packets_sent_total", METRIC_COUNTER,
-     "RTP packets sent in calls that have ended", IN_CALLS,
+     "RTP packets sent; calls add to it each 10 s and at their end", IN_CALLS,
      offsetof(struct shard_counters, packets_sent)},
     {"earshot_transceiver_audio_packets_lost_total", METRIC_COUNTER,
-     "Of these, RTP packets that clients reported lost", IN_CALLS,
+     "Of these, RTP packets that clients reported lost so far", IN_CALLS,
      offsetof(struct shard_counters, packets_lost)},
     {"earshot_transceiver_red_packets_sent_total", METRIC_COUNTER,
      "RTP packets sent with a copy of the one before, in calls that have ended", IN_CALLS,
@@ -245,13 +245,13 @@ static void print_histograms(struct metrics_text *t, const struct transceiver_me
         metrics_histogram(t, labels, &calls->setup_first_audio);
     }
     metrics_family(t, "earshot_transceiver_client_rtt_seconds", METRIC_HISTOGRAM,
-                   "Round trip to the client at the end of a call");
+                   "Round trip to the client, a sample each 10 s of a call in which it reported");
     for (size_t i = 0; i < m->loop_count; i++) {
         (void)snprintf(labels, sizeof(labels), "shard=\"%zu\"", i);
         metrics_histogram(t, labels, &event_loop_calls(m->loops[i])->client_rtt);
     }
     metrics_family(t, "earshot_transceiver_client_jitter_seconds", METRIC_HISTOGRAM,
-                   "Jitter that the client reported at the end of a call");
+                   "Jitter at the client, a sample each 10 s of a call in which it reported");
     for (size_t i = 0; i < m->loop_count; i++) {
         (void)snprintf(labels, sizeof(labels), "shard=\"%zu\"", i);
         metrics_histogram(t, labels, &event_loop_calls(m->loops[i])->client_jitter);

@@ -400,21 +400,35 @@ static void the_measured_round_trip_is_that_of_the_link(void **state)
     }
 }
 
-static void what_a_client_reported_last_is_counted_when_its_call_ends(void **state)
+static uint64_t samples(const struct metric_histogram *h)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i <= h->bound_count; i++) {
+        count += metric_get(&h->bucket[i]);
+    }
+    return count;
+}
+
+static void what_a_client_reports_is_counted_while_its_call_lasts(void **state)
 {
     (void)state;
     struct sim_fleet_config config = quiet_network(213);
     config.link.loss_per_mille = 50;
     struct sim_fleet *f = sim_fleet_create(&config);
-    run_for(f, 20 * SECOND);
     const struct shard_counters *counters = sim_fleet_counters(f);
-    assert_int_equal(metric_get(&counters->client_rtt.sum_us), 0);
+    run_for(f, 65 * SECOND);
+    const uint64_t count = samples(&counters->client_rtt);
+    assert_int_equal(count, 6);
+    assert_int_equal(samples(&counters->client_jitter), count);
+    assert_in_range(metric_get(&counters->client_rtt.sum_us), count * (2 * DELAY_US - 100),
+                    count * (2 * DELAY_US + 2000));
+    assert_true(metric_get(&counters->client_jitter.sum_us) < count * 2000);
+    assert_in_range(metric_get(&counters->packets_sent), 2900, 3010);
+    assert_in_range(metric_get(&counters->packets_lost), 100, 200); /* of 3,000 */
     sim_fleet_hang_up(f);
     run_for(f, SECOND);
-    assert_in_range(metric_get(&counters->client_rtt.sum_us), 2 * DELAY_US - 100,
-                    2 * DELAY_US + 2000);
-    assert_true(metric_get(&counters->client_jitter.sum_us) < 2000);
-    assert_in_range(metric_get(&counters->packets_lost), 25, 75); /* of 1,000 */
+    assert_int_equal(samples(&counters->client_rtt), count + 1); /* of the rest */
+    assert_in_range(metric_get(&counters->packets_sent), 3200, 3260);
     sim_fleet_destroy(f);
 }
 
@@ -433,7 +447,7 @@ int main(void)
         cmocka_unit_test(ten_calls_of_one_shard_hear_only_themselves),
         cmocka_unit_test(the_first_report_comes_after_half_a_second_and_tells_of_the_client),
         cmocka_unit_test(the_measured_round_trip_is_that_of_the_link),
-        cmocka_unit_test(what_a_client_reported_last_is_counted_when_its_call_ends),
+        cmocka_unit_test(what_a_client_reports_is_counted_while_its_call_lasts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

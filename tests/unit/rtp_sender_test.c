@@ -207,6 +207,40 @@ static void a_round_trip_that_can_not_be_is_ignored(void **state)
     assert_int_equal(rtp_sender_stats(c->sender).rtt_us, 0);
 }
 
+/* A report may take back what the one before it called lost: duplicates count as received. */
+static void what_was_told_once_is_no_news(void **state)
+{
+    struct sender_case *c = *state;
+    static const struct {
+        int32_t cumulative_lost;
+        uint64_t news;
+    } report[] = {{7, 0}, {-2, 0}, {5, 5}, {3, 0}, {4, 0}, {9, 4}, {0x7fffff, 0x7fffff - 9}};
+    for (size_t i = 0; i < COUNT_OF(report); i++) {
+        const uint64_t now_us = START_US + i * US_PER_S; /* reported i times */
+        next_slot(c);
+        (void)send(c, false);
+        for (size_t k = 0; k < i; k++) {
+            const struct rtcp_report_block b = {.ssrc = rtp_sender_ssrc(c->sender),
+                                                .cumulative_lost = report[i].cumulative_lost};
+            rtp_sender_report_block(c->sender, &b, now_us);
+        }
+        const struct rtp_sender_news news = rtp_sender_take_news(c->sender, now_us);
+        assert_int_equal(news.packets, 1);
+        assert_int_equal(news.reports, i);
+        assert_int_equal(news.lost, report[i].news);
+        assert_int_equal(rtp_sender_take_news(c->sender, now_us).packets, 0);
+    }
+}
+
+static void news_is_due_each_10_s(void **state)
+{
+    struct sender_case *c = *state;
+    assert_true(rtp_sender_is_news_due(c->sender, START_US));
+    (void)rtp_sender_take_news(c->sender, START_US);
+    assert_false(rtp_sender_is_news_due(c->sender, START_US + RTP_SENDER_NEWS_US - 1));
+    assert_true(rtp_sender_is_news_due(c->sender, START_US + RTP_SENDER_NEWS_US));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -220,6 +254,8 @@ int main(void)
         TEST(a_slot_is_as_long_as_it_says_in_the_clock_of_its_codec),
         TEST(the_round_trip_is_arrival_less_lsr_less_dlsr),
         TEST(a_round_trip_that_can_not_be_is_ignored),
+        TEST(what_was_told_once_is_no_news),
+        TEST(news_is_due_each_10_s),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,16 +116,20 @@ static void log_ended(struct shard_calls *calls, const struct session *s,
              (unsigned long long)calls->ended_limit.held_back);
 }
 
-/* What the client reported last. */
-static void note_network(struct shard_counters *c, const struct rtp_sender_stats *stats)
+/* What left, and what the client reported of it: while the call lasts, and the rest at its end. One
+ * sample of each time in which it reported, so that no client weighs more by reporting more. */
+static void note_network(struct shard_counters *c, const struct session *s, uint64_t now_us)
 {
-    if (stats->reports > 0) {
-        metric_observe(&c->client_jitter, stats->jitter_us);
-        metric_add(&c->packets_lost,
-                   stats->cumulative_lost > 0 ? (uint64_t)stats->cumulative_lost : 0);
+    struct rtp_sender *sender = session_rtp_sender(s);
+    const struct rtp_sender_news news = rtp_sender_take_news(sender, now_us);
+    const struct rtp_sender_stats stats = rtp_sender_stats(sender);
+    metric_add(&c->packets_sent, news.packets);
+    metric_add(&c->packets_lost, news.lost);
+    if (news.reports > 0) {
+        metric_observe(&c->client_jitter, stats.jitter_us);
     }
-    if (stats->has_rtt) {
-        metric_observe(&c->client_rtt, stats->rtt_us);
+    if (news.reports > 0 && stats.has_rtt) {
+        metric_observe(&c->client_rtt, stats.rtt_us);
     }
 }
 
@@ -152,14 +156,13 @@ static void note_ended(struct shard_calls *calls, const struct session *s,
     }
     metric_add(&c->speech_underruns, stats.downlink.underruns);
     metric_add(&c->messages_ignored, stats.messages_ignored);
-    metric_add(&c->packets_sent, stats.voice.packets);
     for (size_t i = 0; i < RTCP_PACKET_RESULT_COUNT; i++) {
         metric_add(&c->rtcp_compounds[i], stats.rtcp.compounds[i]);
     }
     metric_add(&c->red_packets_sent, stats.voice.red_packets);
     metric_add(&c->packets_sent_again, stats.sent_again);
     metric_add(&c->slots_skipped, stats.voice.skipped_slots);
-    note_network(c, &stats.sender);
+    note_network(c, s, now_us);
     if (log_limit_pass(&calls->ended_limit, now_us)) {
         log_ended(calls, s, reason);
     }
@@ -214,6 +217,9 @@ void shard_calls_settle(struct shard_calls *calls, struct session *s, uint64_t n
     struct session_event event;
     while (session_poll_event(s, &event)) {
         note_event(calls, s, &event, now_us);
+    }
+    if (rtp_sender_is_news_due(session_rtp_sender(s), now_us)) {
+        note_network(&calls->counters, s, now_us);
     }
     if (session_is_over(s)) {
         session_registry_remove(calls->registry, session_id(s));

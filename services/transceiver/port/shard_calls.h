@@ -19,13 +19,13 @@ struct shard_counters {
     metric_value sessions_created;
     metric_value sessions_ended[SESSION_END_REASON_COUNT];
     metric_value ice_restarts;
+    metric_value packets_sent; /* these two, and the two histograms of the client: each 10 s */
+    metric_value packets_lost; /* as clients report */
     metric_value audio_frames_decoded; /* down to voice_packets: of calls that have ended */
     metric_value audio_frames_concealed;
-    metric_value packets_sent;
     metric_value red_packets_sent;
     metric_value packets_sent_again;
     metric_value slots_skipped;
-    metric_value packets_lost; /* as clients report, as the two histograms */
     metric_value rtcp_compounds[RTCP_PACKET_RESULT_COUNT];
     metric_value voice_packets[VOICE_UPLINK_RESULT_COUNT];
     metric_value speech_frames[VOICE_DOWNLINK_RESULT_COUNT];

@@ -17,6 +17,8 @@ struct rtp_sender {
     uint64_t slot_us;         /* when it is on the grid */
     bool is_speaking;         /* the last packet carried speech */
     struct rtp_sender_stats stats;
+    uint64_t news_due_us;
+    struct rtp_sender_news told; /* in all */
 };
 
 struct rtp_sender *rtp_sender_create(const struct rtp_sender_config *config)
@@ -135,4 +137,25 @@ void rtp_sender_report_block(struct rtp_sender *s, const struct rtcp_report_bloc
 struct rtp_sender_stats rtp_sender_stats(const struct rtp_sender *s)
 {
     return s->stats;
+}
+
+bool rtp_sender_is_news_due(const struct rtp_sender *s, uint64_t now_us)
+{
+    return now_us >= s->news_due_us;
+}
+
+struct rtp_sender_news rtp_sender_take_news(struct rtp_sender *s, uint64_t now_us)
+{
+    const struct rtp_sender_news before = s->told;
+    const int32_t lost = s->stats.cumulative_lost;
+    s->news_due_us = now_us + RTP_SENDER_NEWS_US;
+    s->told.packets = s->stats.packets;
+    s->told.reports = s->stats.reports;
+    if (lost > 0 && (uint64_t)lost > before.lost) {
+        s->told.lost =
+            (uint64_t)lost; /* less than before: that was told, and counters do not fall */
+    }
+    return (struct rtp_sender_news){.packets = s->told.packets - before.packets,
+                                    .lost = s->told.lost - before.lost,
+                                    .reports = s->told.reports - before.reports};
 }

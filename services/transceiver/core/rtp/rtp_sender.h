@@ -65,4 +65,18 @@ struct rtp_sender_stats {
 
 struct rtp_sender_stats rtp_sender_stats(const struct rtp_sender *s);
 
+/* How often a call that lasts adds to counters of all calls. */
+#define RTP_SENDER_NEWS_US (10 * US_PER_S)
+
+/* What is new since it was taken before: each packet, and each that was reported lost, once. */
+struct rtp_sender_news {
+    uint64_t packets;
+    uint64_t lost;
+    uint64_t reports;
+};
+
+/* RTP_SENDER_NEWS_US have passed. */
+MUST_USE bool rtp_sender_is_news_due(const struct rtp_sender *s, uint64_t now_us);
+struct rtp_sender_news rtp_sender_take_news(struct rtp_sender *s, uint64_t now_us);
+
 #endif

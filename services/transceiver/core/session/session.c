@@ -50,7 +50,7 @@ static void note_direction(struct session *s, const struct sdp_offer *offer)
     }
 }
 
-static struct rtp_sender *rtp_sender_of(const struct session *s)
+struct rtp_sender *session_rtp_sender(const struct session *s)
 {
     return voice_sender_rtp(voice_downlink_sender(s->downlink));
 }
@@ -86,7 +86,7 @@ static bool create_voice(struct session *s, const struct session_config *config,
     }
     const struct voice_rtcp_config rtcp = {
         .receiver = voice_uplink_receiver(s->uplink),
-        .sender = rtp_sender_of(s),
+        .sender = session_rtp_sender(s),
         .history = voice_sender_history(voice_downlink_sender(s->downlink)),
         .seed = random_u32(config->random),
     };
@@ -166,7 +166,7 @@ const uint8_t *session_tenant(const struct session *s)
 
 uint32_t session_ssrc(const struct session *s)
 {
-    return rtp_sender_ssrc(rtp_sender_of(s));
+    return rtp_sender_ssrc(session_rtp_sender(s));
 }
 
 const struct session_timeline *session_timeline(const struct session *s)
@@ -191,7 +191,7 @@ struct session_stats session_stats(const struct session *s)
         .quality = voice_uplink_quality(s->uplink),
         .downlink = voice_downlink_stats(s->downlink),
         .voice = *voice_sender_stats(voice_downlink_sender(s->downlink)),
-        .sender = rtp_sender_stats(rtp_sender_of(s)),
+        .sender = rtp_sender_stats(session_rtp_sender(s)),
         .rtcp = s->rtcp.stats,
         .sent_again = s->sent_again,
         .messages_ignored = s->backend.leg.messages_ignored,

@@ -77,6 +77,8 @@ const struct client_leg_ice *session_ice(const struct session *s);
 /* What is known of the client's path. */
 struct client_leg_path session_path(const struct session *s);
 struct session_stats session_stats(const struct session *s);
+/* Borrowed: the numbers of the audio that leaves. */
+struct rtp_sender *session_rtp_sender(const struct session *s);
 bool session_is_connected(const struct session *s);
 /* Ended, and everything that had to be said was said. */
 bool session_is_over(const struct session *s);
