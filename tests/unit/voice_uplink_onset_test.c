@@ -23,6 +23,32 @@ struct heard {
 #define VOICE_SLOTS 100
 #define ALL_SLOTS   200
 
+/* No backend from one slot to another. */
+struct outage {
+    uint32_t from_slot;
+    uint32_t to_slot; /* 0: there is none */
+    bool is_restart;
+};
+
+static void go_and_come(struct world *w, const struct outage *outage, uint32_t slot,
+                        struct heard *heard)
+{
+    if (outage->to_slot == 0) {
+        return;
+    }
+    if (slot == outage->from_slot) {
+        voice_uplink_detach(w->uplink);
+    }
+    if (slot == outage->to_slot) {
+        if (outage->is_restart) {
+            voice_uplink_restart(w->uplink);
+            *heard = (struct heard){0};
+        }
+        assert_true(attach(w, BACKEND_CODEC_PCM16, 24, voice_uplink_history_from_us(w->uplink),
+                           time_of(slot)));
+    }
+}
+
 static void read_frames(struct world *w, uint32_t slot, struct heard *out)
 {
     struct backend_frame frame;
@@ -41,7 +67,8 @@ static void read_frames(struct world *w, uint32_t slot, struct heard *out)
     outbox_frames_end(&w->frames);
 }
 
-static struct heard talk(struct world *w, enum voice_codec codec, uint8_t payload_type)
+static struct heard talk_over(struct world *w, enum voice_codec codec, uint8_t payload_type,
+                              const struct outage *outage)
 {
     struct heard heard = {0};
     struct random_generator g;
@@ -49,7 +76,8 @@ static struct heard talk(struct world *w, enum voice_codec codec, uint8_t payloa
     assert_non_null(e);
     voice_encoder_tune(e, 32000, 1);
     random_generator_init(&g, 5);
-    for (uint32_t slot = 0; slot < ALL_SLOTS; slot++) {
+    const uint32_t slots = outage->to_slot + 60 > ALL_SLOTS ? outage->to_slot + 60 : ALL_SLOTS;
+    for (uint32_t slot = 0; slot < slots; slot++) {
         int16_t pcm[FRAME];
         uint8_t data[VOICE_PACKET_BYTES_MAX];
         if (slot >= ROOM_SLOTS && slot < ROOM_SLOTS + VOICE_SLOTS) {
@@ -60,12 +88,18 @@ static struct heard talk(struct world *w, enum voice_codec codec, uint8_t payloa
         struct rtp_packet packet = packet_of(
             w, slot, slot, bytes_view_of(data, voice_encoder_encode(e, pcm, data)), payload_type);
         packet.timestamp = slot * (voice_codec_clock_hz(codec) / 50);
+        go_and_come(w, outage, slot, &heard);
         (void)voice_uplink_input(w->uplink, &packet, time_of(slot));
         heard.onsets += voice_uplink_take_onset(w->uplink);
         read_frames(w, slot, &heard);
     }
     voice_encoder_destroy(e);
     return heard;
+}
+
+static struct heard talk(struct world *w, enum voice_codec codec, uint8_t payload_type)
+{
+    return talk_over(w, codec, payload_type, &(struct outage){0});
 }
 
 static void assert_heard(const struct heard *h)
@@ -132,6 +166,36 @@ static void a_replayed_voice_is_told_but_is_no_onset(void **state)
     close_world(&w);
 }
 
+/* Said before the backend was lost, while it was away, or long ago when it is back. */
+static void stopped_is_told_to_who_comes_back_and_was_told_started(void **state)
+{
+    (void)state;
+    static const struct outage outage[] = {{100, 120, false}, {100, 200, false}, {100, 270, false}};
+    for (size_t i = 0; i < COUNT_OF(outage); i++) {
+        struct world w;
+        open_world(&w, 24);
+        const struct heard heard = talk_over(&w, VOICE_CODEC_OPUS, OPUS, &outage[i]);
+        assert_in_range(heard.started_us, session_time(ROOM_SLOTS), session_time(ROOM_SLOTS + 3));
+        assert_in_range(heard.stopped_us, session_time(ROOM_SLOTS + VOICE_SLOTS - 10),
+                        session_time(outage[i].to_slot + VOICE_SLOTS / 2));
+        assert_int_equal(heard.onsets, 1);
+        close_world(&w);
+    }
+}
+
+static void a_backend_that_knows_nothing_is_told_started_anew(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w, 24);
+    const struct heard heard =
+        talk_over(&w, VOICE_CODEC_OPUS, OPUS, &(struct outage){100, 140, true});
+    assert_in_range(heard.started_us, session_time(ROOM_SLOTS), session_time(ROOM_SLOTS + 5));
+    assert_in_range(heard.stopped_us, session_time(ROOM_SLOTS + VOICE_SLOTS - 10),
+                    session_time(ROOM_SLOTS + VOICE_SLOTS + 2));
+    close_world(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +203,8 @@ int main(void)
         cmocka_unit_test(a_voice_that_passes_as_it_is_is_told_by_its_encoder),
         cmocka_unit_test(a_voice_in_g711_is_told_too),
         cmocka_unit_test(a_replayed_voice_is_told_but_is_no_onset),
+        cmocka_unit_test(stopped_is_told_to_who_comes_back_and_was_told_started),
+        cmocka_unit_test(a_backend_that_knows_nothing_is_told_started_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

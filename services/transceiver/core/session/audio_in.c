@@ -16,7 +16,8 @@ struct audio_in {
     struct voice_decoder *decoder; /* NULL: payloads pass as they are */
     bool has_hole;                 /* something is missing before the next frame */
     struct speech_detector speech;
-    bool has_onset; /* not taken yet */
+    uint64_t unheard_number; /* slots before it were heard: a replay tells nothing twice */
+    bool has_onset;          /* not taken yet */
 };
 
 static bool is_passthrough(const struct audio_in_config *config)
@@ -34,7 +35,13 @@ struct audio_in *audio_in_create(const struct audio_in_config *config)
         return NULL;
     }
     a->config = *config;
+    a->config.before = NULL;
     speech_detector_init(&a->speech, config->format.rate_khz * 1000u);
+    if (config->before != NULL &&
+        backend_format_equal(config->before->config.format, config->format)) {
+        a->speech = config->before->speech; /* who was told of a voice is told of its end */
+        a->unheard_number = config->before->unheard_number;
+    }
     a->has_hole = config->is_continued;
     if (is_passthrough(config)) {
         return a;
@@ -83,6 +90,15 @@ static enum voice_packet_voice encoder_heard(const struct audio_in *a,
     const bool is_packet = slot->kind == REORDER_SLOT_PACKET || slot->kind == REORDER_SLOT_COPY;
     return is_packet && a->config.codec == VOICE_CODEC_OPUS ? voice_packet_voice(slot->payload)
                                                             : VOICE_PACKET_VOICE_UNKNOWN;
+}
+
+static bool is_unheard(struct audio_in *a, const struct voice_history_slot *slot)
+{
+    if (slot->number < a->unheard_number) {
+        return false;
+    }
+    a->unheard_number = slot->number + 1;
+    return true;
 }
 
 bool audio_in_take_onset(struct audio_in *a)
@@ -169,7 +185,9 @@ static enum audio_in_result put_decoded(struct audio_in *a, const struct voice_h
         a->has_hole = true;
         return AUDIO_IN_UNDECODED;
     }
-    speech_detector_hear(&a->speech, pcm, samples, encoder_heard(a, slot), slot->time_us);
+    if (is_unheard(a, slot)) {
+        speech_detector_hear(&a->speech, pcm, samples, encoder_heard(a, slot), slot->time_us);
+    }
     send_frame(a, slot, is_replayed, little_endian(pcm, samples));
     return AUDIO_IN_SOUND;
 }
@@ -181,8 +199,10 @@ static enum audio_in_result put_as_it_is(struct audio_in *a, const struct voice_
         a->has_hole = true; /* its own decoder conceals, and knows of FEC */
         return AUDIO_IN_GAP;
     }
-    speech_detector_hear_coded(&a->speech, encoder_heard(a, slot), slot->end_us - slot->time_us,
-                               slot->time_us);
+    if (is_unheard(a, slot)) {
+        speech_detector_hear_coded(&a->speech, encoder_heard(a, slot), slot->end_us - slot->time_us,
+                                   slot->time_us);
+    }
     send_frame(a, slot, is_replayed, slot->payload);
     return AUDIO_IN_SOUND;
 }
@@ -195,7 +215,9 @@ enum audio_in_result audio_in_put(struct audio_in *a, const struct voice_history
         voice_decoder_reset(a->decoder);
     }
     if (slot->kind == REORDER_SLOT_SILENCE) {
-        speech_detector_hear_nothing(&a->speech, slot->end_us - slot->time_us, slot->time_us);
+        if (is_unheard(a, slot)) {
+            speech_detector_hear_nothing(&a->speech, slot->end_us - slot->time_us, slot->time_us);
+        }
         send_frame(a, slot, is_replayed, (struct bytes_view){0});
         return AUDIO_IN_SILENCE;
     }

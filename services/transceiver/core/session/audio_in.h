@@ -23,6 +23,7 @@ struct audio_in_config {
     struct backend_format format; /* what the backend accepted */
     struct outbox *outbox;        /* borrowed */
     bool is_continued;            /* of a call that had a backend before: its first frame says so */
+    const struct audio_in *before; /* of the same backend, read by create: its speech goes on */
 };
 
 struct audio_in;

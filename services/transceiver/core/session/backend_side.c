@@ -40,6 +40,13 @@ static enum backend_side_event attach(struct backend_side *b, const struct backe
     return event;
 }
 
+/* What comes is of a backend that knows nothing. */
+static void restart(struct backend_side *b, uint64_t now_us)
+{
+    voice_uplink_restart(b->uplink);
+    voice_downlink_restart(b->downlink, now_us);
+}
+
 enum backend_side_event backend_side_input(struct backend_side *b,
                                            const struct backend_frame *frame, uint64_t now_us)
 {
@@ -49,7 +56,7 @@ enum backend_side_event backend_side_input(struct backend_side *b,
     case BACKEND_LEG_GOT_RESUMED:
         return attach(b, frame, BACKEND_SIDE_RESUMED, now_us);
     case BACKEND_LEG_STARTED_ANEW:
-        voice_downlink_restart(b->downlink, now_us);
+        restart(b, now_us);
         return BACKEND_SIDE_NOTHING;
     case BACKEND_LEG_GOT_RESTARTED:
         return attach(b, frame, BACKEND_SIDE_RESTARTED, now_us);
@@ -109,7 +116,7 @@ void backend_side_found(struct backend_side *b, bool can_resume, uint64_t now_us
     const struct backend_position position = voice_downlink_position(b->downlink);
     if (backend_leg_reconnect(&b->leg, can_resume, &position,
                               voice_uplink_history_from_us(b->uplink), now_us)) {
-        voice_downlink_restart(b->downlink, now_us);
+        restart(b, now_us);
     }
 }
 

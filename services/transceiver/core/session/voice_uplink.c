@@ -31,6 +31,7 @@ struct voice_uplink {
     struct reorder_buffer *reorder; /* NULL until the first packet, as the next one */
     struct voice_history *history;
     struct audio_in *backend; /* NULL while there is none */
+    struct audio_in *before; /* of the one that is away, and may come back; NULL if there is none */
     struct dtmf_in dtmf;
     bool is_new_stream;      /* from the next slot on */
     uint64_t heard_until_us; /* where the latest sound ends: no other begins before */
@@ -101,6 +102,7 @@ void voice_uplink_destroy(struct voice_uplink *u)
     reorder_buffer_destroy(u->reorder);
     voice_history_destroy(u->history);
     audio_in_destroy(u->backend);
+    audio_in_destroy(u->before);
     free(u);
 }
 
@@ -149,6 +151,12 @@ static void send_slots(struct voice_uplink *u, uint64_t now_us)
     u->replay_us = replayed < REPLAY_SLOTS ? TIME_NEVER : now_us + REPLAY_INTERVAL_US;
 }
 
+static void forget_before(struct voice_uplink *u)
+{
+    audio_in_destroy(u->before);
+    u->before = NULL;
+}
+
 bool voice_uplink_attach(struct voice_uplink *u, struct backend_format in, uint64_t from_us,
                          uint64_t now_us)
 {
@@ -157,7 +165,9 @@ bool voice_uplink_attach(struct voice_uplink *u, struct backend_format in, uint6
                                                            .codec = u->payloads.codec,
                                                            .format = in,
                                                            .outbox = u->outbox,
-                                                           .is_continued = u->was_attached});
+                                                           .is_continued = u->was_attached,
+                                                           .before = u->before});
+    forget_before(u);
     if (u->backend == NULL) {
         return false;
     }
@@ -173,10 +183,19 @@ bool voice_uplink_attach(struct voice_uplink *u, struct backend_format in, uint6
 
 void voice_uplink_detach(struct voice_uplink *u)
 {
-    audio_in_destroy(u->backend);
-    u->backend = NULL;
+    if (u->backend != NULL) {
+        forget_before(u);
+        u->before = u->backend;
+        u->backend = NULL;
+    }
     u->replay_us = TIME_NEVER;
     dtmf_in_detach(&u->dtmf);
+}
+
+void voice_uplink_restart(struct voice_uplink *u)
+{
+    voice_uplink_detach(u);
+    forget_before(u);
 }
 
 bool voice_uplink_take_onset(struct voice_uplink *u)

@@ -89,8 +89,11 @@ void voice_uplink_destroy(struct voice_uplink *u);
  * codec (audio_in.h), or no memory. */
 MUST_USE bool voice_uplink_attach(struct voice_uplink *u, struct backend_format in,
                                   uint64_t from_us, uint64_t now_us);
-/* The backend is away: nothing is sent until the next attach. */
+/* The backend is away: nothing is sent until the next attach. When it comes back it is told the end
+ * of a voice whose begin it was told. */
 void voice_uplink_detach(struct voice_uplink *u);
+/* The backend that comes next knows nothing: it is told anew that the client speaks. */
+void voice_uplink_restart(struct voice_uplink *u);
 /* The session time of the oldest audio that an attach can still send; 0 when there is none. */
 uint64_t voice_uplink_history_from_us(const struct voice_uplink *u);
 
