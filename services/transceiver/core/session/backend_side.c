@@ -43,6 +43,7 @@ static enum backend_side_event attach(struct backend_side *b, const struct backe
 /* What comes is of a backend that knows nothing. */
 static void restart(struct backend_side *b, uint64_t now_us)
 {
+    b->audio_out_before_us += voice_downlink_position(b->downlink).received_total_us;
     voice_uplink_restart(b->uplink);
     voice_downlink_restart(b->downlink, now_us);
 }
@@ -88,7 +89,8 @@ void backend_side_end(struct backend_side *b, const char *reason, bool is_backen
 {
     const struct backend_ended totals = {
         .audio_in_frames = voice_uplink_stats(b->uplink)->frames,
-        .audio_out_us = voice_downlink_position(b->downlink).received_total_us,
+        .audio_out_us =
+            b->audio_out_before_us + voice_downlink_position(b->downlink).received_total_us,
     };
     voice_downlink_end(b->downlink, is_backend_lost, now_us);
     backend_leg_end(&b->leg, reason, &totals, now_us);

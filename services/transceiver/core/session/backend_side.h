@@ -32,6 +32,7 @@ struct backend_side {
     struct voice_uplink *uplink;     /* borrowed */
     struct voice_downlink *downlink; /* likewise */
     bool was_attached;
+    uint64_t audio_out_before_us; /* what backends sent that were lost for good */
 };
 
 /* SESSION_START is in the outbox afterwards. False: see backend_leg_init. */
