@@ -109,8 +109,8 @@ struct playout_flushed {
     bool is_cut; /* speech was taken of an utterance up to `flush`: no copy of it may leave */
 };
 
-/* Every utterance up to this id is dead, also those that did not come yet. Its events of before are
- * polled by then, and its answer is FLUSHED: then come the dones. */
+/* Every utterance up to this id is dead, also those that did not come yet. What happened before was
+ * polled by then; after the answer FLUSHED the dones are. */
 struct playout_flushed playout_queue_flush(struct playout_queue *q, uint32_t utterance,
                                            uint64_t now_us);
 
