@@ -334,6 +334,7 @@ static void create_transceiver(struct sim_cluster *c)
         .credit_us = 10 * US_PER_S,
         .has_red = true,
         .bitrate_bps = c->config.bitrate_bps,
+        .idle_sparse = c->config.idle_sparse,
         .complexity = c->config.complexity,
     };
     bool good = init_once(&fault) && voice_silences_make(&c->silences);

@@ -37,6 +37,7 @@ struct sim_cluster_config {
     struct sim_backend *agent; /* borrowed; NULL: the stub */
     unsigned complexity;       /* of Opus to the client, with bitrate_bps */
     uint32_t bitrate_bps;      /* 0: as a transceiver has it by itself */
+    bool idle_sparse;          /* silence each 400 ms */
     struct sim_journal *journal;
     const size_t *allocations; /* of the process so far; NULL: not counted */
     struct sim_cluster_observer observer;

@@ -174,7 +174,7 @@ static void open_world(struct world *w, uint64_t seed, bool is_loud, const size_
     s->agent.journal = w->journal;
     s->agent.start_us = w->start_us;
     w->agent = sim_backend_create(&s->agent);
-    w->wire = sim_wire_rules_create(w->journal, s->is_real);
+    w->wire = sim_wire_rules_create(w->journal, s->is_real, s->fleet.cluster.idle_sparse);
     w->uplink = sim_uplink_rules_create(w->journal, !s->is_real);
     s->fleet.wire = w->wire;
     s->fleet.uplink = w->uplink;

@@ -207,6 +207,7 @@ void sim_scenario_draw(struct sim_scenario *s, uint64_t seed)
     plan_agent(s);
     plan_client(s);
     plan_cluster(s);
+    s->fleet.cluster.idle_sparse = draws_one_in(s, 4);
     qsort(s->plan, s->plan_count, sizeof(s->plan[0]), by_time);
 }
 
@@ -214,6 +215,9 @@ void sim_scenario_tell(const struct sim_scenario *s, struct sim_journal *j, uint
 {
     const struct sim_link_config *link = &s->fleet.link;
     const struct sim_client_config *client = &s->fleet.client;
+    if (s->fleet.cluster.idle_sparse) {
+        sim_journal_note(j, now_us, "transceiver: silence each 400 ms");
+    }
     sim_journal_note(j, now_us,
                      "link: delay %" PRIu64 " ms, jitter %" PRIu64 " ms%s, loss %u/1000 in bursts "
                      "of %u, twice %u/1000, strays %u/1000 by %" PRIu64 " ms",

@@ -13,6 +13,7 @@
 
 #define SLOT_US    (20 * US_PER_MS)
 #define SLOT_UNITS 960
+#define SPARSE_US  (400 * US_PER_MS)
 /* The 20 ms grid begins up to a slot earlier for an utterance, and after a stall two slots late. */
 #define CLOCK_ERROR_US (3 * SLOT_US)
 #define HISTORY        64 /* packets that NACK may ask for */
@@ -45,6 +46,7 @@ struct sim_wire_rules {
     uint64_t latest_us;
     uint64_t before_latest_us;
     uint64_t excused_us;
+    uint64_t pause_max_us; /* between two packets */
     uint64_t packets;
     struct {
         bool is_speech;
@@ -63,14 +65,16 @@ struct sim_wire_rules {
     bool is_paused[SIM_AGENT_UTTERANCES_MAX];
     uint32_t latest_started;
     uint64_t flushes;
-    uint64_t cuts;      /* flushes of what was spoken last */
-    unsigned tail_left; /* packets that may still sound of what was flushed */
-    uint32_t spoken;    /* uncoded: the utterance of the latest packet */
-    uint64_t spoken_us; /* and where it ends */
+    uint32_t first_started; /* of those that no flush took back; 0 = none */
+    uint64_t cuts;          /* flushes of what was spoken */
+    unsigned tail_left;     /* packets that may still sound of what was flushed */
+    uint32_t spoken;        /* uncoded: the utterance of the latest packet */
+    uint64_t spoken_us;     /* and where it ends */
     uint64_t speech_packets[SIM_AGENT_UTTERANCES_MAX];
 };
 
-struct sim_wire_rules *sim_wire_rules_create(struct sim_journal *journal, bool is_heard)
+struct sim_wire_rules *sim_wire_rules_create(struct sim_journal *journal, bool is_heard,
+                                             bool is_sparse)
 {
     struct sim_wire_rules *r = calloc(1, sizeof(*r));
     assert(r != NULL);
@@ -78,6 +82,7 @@ struct sim_wire_rules *sim_wire_rules_create(struct sim_journal *journal, bool i
     assert(is_made);
     (void)is_made;
     r->journal = journal;
+    r->pause_max_us = is_sparse ? SPARSE_US + SLOT_US : 2 * SLOT_US;
     r->ear = is_heard ? sim_ear_create() : NULL;
     return r;
 }
@@ -128,7 +133,8 @@ static void check_clock(struct sim_wire_rules *r, uint64_t now_us)
         (three_us == 0 || (three_us < SLOT_US / 2 && now_us > r->excused_us + SLOT_US))) {
         sim_journal_fault(r->journal, now_us, "at most two packets back to back");
     }
-    if (r->packets > 1 && now_us - r->latest_us > 2 * SLOT_US && now_us > r->excused_us + SLOT_US) {
+    if (r->packets > 1 && now_us - r->latest_us > r->pause_max_us &&
+        now_us > r->excused_us + r->pause_max_us - SLOT_US) {
         sim_journal_fault(r->journal, now_us, "something leaves in each slot: none for %" PRIu64,
                           now_us - r->latest_us);
     }
@@ -173,7 +179,8 @@ void sim_wire_rules_packet(struct sim_wire_rules *r, struct bytes_view wire, uin
 
 void sim_wire_rules_finish(struct sim_wire_rules *r, uint64_t now_us)
 {
-    if (r->has_packet && now_us - r->latest_us > 2 * SLOT_US && now_us > r->excused_us + SLOT_US) {
+    if (r->has_packet && now_us - r->latest_us > r->pause_max_us &&
+        now_us > r->excused_us + r->pause_max_us - SLOT_US) {
         sim_journal_fault(r->journal, now_us, "something leaves in each slot, to the end");
     }
 }
@@ -302,7 +309,10 @@ static void take_flushed(struct sim_wire_rules *r, const struct backend_frame *f
     if (frame->utterance > r->flushed_up_to) {
         r->flushed_up_to = frame->utterance;
         r->flushes++;
-        r->cuts += frame->utterance >= r->latest_started && r->latest_started > 0;
+        if (r->first_started > 0 && frame->utterance >= r->first_started) {
+            r->cuts++;
+            r->first_started = r->latest_started > frame->utterance ? r->latest_started : 0;
+        }
         r->tail_left = r->is_uncoded ? 0 : TAIL_PACKETS;
     }
 }
@@ -326,6 +336,7 @@ void sim_wire_rules_frame(struct sim_wire_rules *r, const struct backend_frame *
         if (backend_playback_decode(frame->payload, &playback) &&
             strcmp(playback.state, "started") == 0) {
             r->latest_started = frame->utterance;
+            r->first_started = r->first_started == 0 ? frame->utterance : r->first_started;
             if (r->is_paused[frame->utterance % SIM_AGENT_UTTERANCES_MAX]) {
                 sim_journal_fault(r->journal, now_us, "what is paused does not start: %" PRIu32,
                                   frame->utterance);

@@ -25,7 +25,8 @@
 struct sim_wire_rules;
 
 /* is_heard: the packets are Opus of a real encoder, listen to them. */
-struct sim_wire_rules *sim_wire_rules_create(struct sim_journal *journal, bool is_heard);
+struct sim_wire_rules *sim_wire_rules_create(struct sim_journal *journal, bool is_heard,
+                                             bool is_sparse);
 void sim_wire_rules_destroy(struct sim_wire_rules *r);
 
 /* A packet leaves: on the wire. Then, when it can be read, in the clear, its oldest block first. */
