@@ -130,6 +130,85 @@ static void a_restarted_call_that_is_rejected_is_over(void **state)
     close_world(&w);
 }
 
+/* What it says has a reason that may pass, or not be true of another. */
+static void a_backend_that_will_not_have_the_call_back_leaves_it_its_five_seconds(void **state)
+{
+    (void)state;
+    static const struct {
+        bool can_resume;
+        const char *reject;
+        bool is_away;
+    } c[] = {
+        {true, "{\"code\":\"overload\"}", true},
+        {true, "{\"code\":\"overload\",\"retry_elsewhere\":true}", true},
+        {true, "{}", true},
+        {false, "{\"code\":\"overload\",\"retry_elsewhere\":true}", true},
+        {false, "{\"code\":\"overload\"}", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(c); i++) {
+        struct world w;
+        enter(&w, AWAY);
+        const uint64_t until_us = w.now_us + 5 * US_PER_S;
+        w.now_us += US_PER_S;
+        reconnect(&w, c[i].can_resume);
+        outbox_frames_expect(&w.frames,
+                             c[i].can_resume ? BACKEND_SESSION_RESUME : BACKEND_SESSION_START);
+        w.now_us += US_PER_S;
+        assert_int_equal(hear(&w, BACKEND_SESSION_REJECT, c[i].reject),
+                         c[i].is_away ? BACKEND_LEG_NOTHING : BACKEND_LEG_GOT_REJECT);
+        assert_int_equal(backend_leg_is_away(&w.leg), c[i].is_away);
+        assert_true(w.leg.deadline_us == (c[i].is_away ? until_us : TIME_NEVER));
+        if (c[i].is_away) {
+            reconnect(&w, true);
+            (void)expect_resume(&w);
+            assert_int_equal(hear(&w, BACKEND_SESSION_ACCEPT, "{}"), BACKEND_LEG_GOT_RESUMED);
+        }
+        close_world(&w);
+    }
+}
+
+static void an_unanswered_try_is_taken_back_and_followed_by_another(void **state)
+{
+    (void)state;
+    for (int can_resume = 0; can_resume <= 1; can_resume++) {
+        struct world w;
+        enter(&w, AWAY);
+        const uint64_t lost_us = w.now_us;
+        reconnect(&w, can_resume == 1);
+        outbox_frames_expect(&w.frames,
+                             can_resume == 1 ? BACKEND_SESSION_RESUME : BACKEND_SESSION_START);
+        w.now_us += 2 * US_PER_S - 1;
+        assert_true(backend_leg_tick(&w.leg, w.now_us));
+        assert_false(backend_leg_is_away(&w.leg));
+        w.now_us++;
+        assert_true(backend_leg_tick(&w.leg, w.now_us));
+        assert_true(backend_leg_is_away(&w.leg));
+        outbox_frames_expect(&w.frames, BACKEND_SESSION_END);
+        assert_true(w.leg.deadline_us == lost_us + 5 * US_PER_S);
+        assert_true(backend_leg_tick(&w.leg, lost_us + 5 * US_PER_S - 1));
+        assert_false(backend_leg_tick(&w.leg, lost_us + 5 * US_PER_S));
+        close_world(&w);
+    }
+}
+
+/* Neither the first START, nor a try that began late, has another. */
+static void who_has_no_time_left_is_overdue(void **state)
+{
+    (void)state;
+    struct world w;
+    enter(&w, STARTING);
+    assert_true(backend_leg_tick(&w.leg, BEGIN_US + 2 * US_PER_S - 1));
+    assert_false(backend_leg_tick(&w.leg, BEGIN_US + 2 * US_PER_S));
+    close_world(&w);
+    enter(&w, AWAY);
+    w.now_us += 3 * US_PER_S;
+    reconnect(&w, true);
+    (void)expect_resume(&w);
+    assert_true(backend_leg_tick(&w.leg, w.now_us + 2 * US_PER_S - 1));
+    assert_false(backend_leg_tick(&w.leg, w.now_us + 2 * US_PER_S));
+    close_world(&w);
+}
+
 /* Nothing was agreed on, so nothing is resumed; and the call still wants an ACCEPT in time. */
 static void a_loss_before_the_first_accept_starts_once_more_within_the_same_time(void **state)
 {
@@ -249,6 +328,9 @@ int main(void)
         cmocka_unit_test(a_backend_that_can_not_resume_gets_a_start_that_says_so),
         cmocka_unit_test(a_backend_that_does_not_know_the_call_gets_a_start_on_the_same_connection),
         cmocka_unit_test(a_restarted_call_that_is_rejected_is_over),
+        cmocka_unit_test(a_backend_that_will_not_have_the_call_back_leaves_it_its_five_seconds),
+        cmocka_unit_test(an_unanswered_try_is_taken_back_and_followed_by_another),
+        cmocka_unit_test(who_has_no_time_left_is_overdue),
         cmocka_unit_test(a_loss_before_the_first_accept_starts_once_more_within_the_same_time),
         cmocka_unit_test(a_loss_after_the_last_word_is_none),
         cmocka_unit_test(connected_is_told_again_only_to_who_does_not_know),

@@ -255,6 +255,37 @@ static void a_backend_that_breaks_is_dialled_again_and_told_of_its_calls(void **
     loopback_shard_close(&w);
 }
 
+/* On the same connection: there is no other. */
+static void a_call_that_is_not_taken_back_is_offered_again(void **state)
+{
+    (void)state;
+    struct loopback_shard w;
+    struct control_reply reply;
+    const struct control_request request = loopback_shard_create_request("rtc_1");
+    loopback_shard_open(&w);
+    loopback_shard_greet(&w);
+    call(&w, &request, &reply);
+    assert_int_equal(far_end_hear(&w.backend), BACKEND_SESSION_START);
+    far_end_say(&w.backend, BACKEND_SESSION_ACCEPT, reply.session_id, 0, "{}");
+    /* An answer to a frame that came behind the ACCEPT: it was taken. */
+    far_end_say(&w.backend, BACKEND_PING, 0, 1, "12345678");
+    assert_int_equal(far_end_hear(&w.backend), BACKEND_PONG);
+    far_end_hang_up(&w.backend);
+    loopback_shard_wait_for(&event_loop_backend(w.loop)->losses, 1);
+    far_end_accept(&w.backend);
+    assert_int_equal(far_end_hear(&w.backend), BACKEND_HELLO);
+    far_end_say(&w.backend, BACKEND_HELLO, 0, 0, "{\"resume\":true}");
+    for (int tries = 0; tries < 3; tries++) {
+        assert_int_equal(far_end_hear(&w.backend), BACKEND_SESSION_RESUME);
+        far_end_say(&w.backend, BACKEND_SESSION_REJECT, reply.session_id, 0,
+                    "{\"code\":\"overload\",\"retry_elsewhere\":true}");
+    }
+    assert_int_equal(far_end_hear(&w.backend), BACKEND_SESSION_RESUME);
+    far_end_say(&w.backend, BACKEND_SESSION_ACCEPT, reply.session_id, 0, "{}");
+    loopback_shard_wait_for(&event_loop_calls(w.loop)->backend_resumes, 1);
+    loopback_shard_close(&w);
+}
+
 static void a_backend_that_ends_a_call_is_answered(void **state)
 {
     (void)state;
@@ -302,6 +333,7 @@ int main(void)
         cmocka_unit_test(a_check_is_answered_through_the_relay_it_came_by),
         cmocka_unit_test(a_client_that_claims_our_role_costs_its_shard_nothing),
         cmocka_unit_test(a_backend_that_breaks_is_dialled_again_and_told_of_its_calls),
+        cmocka_unit_test(a_call_that_is_not_taken_back_is_offered_again),
         cmocka_unit_test(a_backend_that_ends_a_call_is_answered),
         cmocka_unit_test(a_new_key_ring_counts_from_the_next_datagram),
     };

@@ -187,6 +187,21 @@ static void start_anew(struct backend_leg *leg, uint64_t now_us)
     tell_connected(leg, now_us);
 }
 
+static uint64_t given_up_us(const struct backend_leg *leg)
+{
+    return leg->lost_us + BACKEND_LEG_AWAY_US;
+}
+
+/* A call that had a backend: lost again before it was back, the time it has counts from the first
+ * loss. */
+static void be_away(struct backend_leg *leg)
+{
+    if (leg->was_accepted) {
+        leg->deadline_us = given_up_us(leg);
+    }
+    leg->state = BACKEND_LEG_AWAY;
+}
+
 static enum backend_leg_event take_reject(struct backend_leg *leg,
                                           const struct backend_frame *frame, uint64_t now_us)
 {
@@ -197,6 +212,11 @@ static enum backend_leg_event take_reject(struct backend_leg *leg,
     if (leg->state == BACKEND_LEG_RESUMING && strcmp(reject.code, "no_session") == 0) {
         start_anew(leg, now_us);
         return BACKEND_LEG_STARTED_ANEW;
+    }
+    if (leg->state == BACKEND_LEG_RESUMING ||
+        (leg->state == BACKEND_LEG_STARTING && leg->was_accepted && reject.retry_elsewhere)) {
+        be_away(leg);
+        return BACKEND_LEG_NOTHING;
     }
     be_over(leg);
     return BACKEND_LEG_GOT_REJECT;
@@ -209,16 +229,11 @@ void backend_leg_lost(struct backend_leg *leg, uint64_t now_us)
     switch (leg->state) {
     case BACKEND_LEG_ACCEPTED:
         leg->lost_us = now_us;
-        leg->deadline_us = now_us + BACKEND_LEG_AWAY_US;
-        leg->state = BACKEND_LEG_AWAY;
+        be_away(leg);
         break;
     case BACKEND_LEG_RESUMING:
     case BACKEND_LEG_STARTING:
-        /* Lost again before it was back: the time it has still counts from the first loss. */
-        if (leg->was_accepted) {
-            leg->deadline_us = leg->lost_us + BACKEND_LEG_AWAY_US;
-        }
-        leg->state = BACKEND_LEG_AWAY;
+        be_away(leg);
         break;
     case BACKEND_LEG_AWAY: /* nothing more to lose */
         break;
@@ -343,21 +358,40 @@ void backend_leg_error(struct backend_leg *leg, const char *code, const struct b
     emit(leg, BACKEND_ERROR, 0, bytes_view_of(text, len), now_us);
 }
 
+static void send_end(struct backend_leg *leg, const char *reason, uint64_t now_us)
+{
+    char text[JSON_CAP];
+    struct backend_end end = {0};
+    memcpy(end.reason, reason, strnlen(reason, sizeof(end.reason) - 1));
+    const size_t len = backend_end_encode(&end, text, sizeof(text));
+    emit(leg, BACKEND_SESSION_END, 0, bytes_view_of(text, len), now_us);
+}
+
+bool backend_leg_tick(struct backend_leg *leg, uint64_t now_us)
+{
+    if (now_us < leg->deadline_us) {
+        return true;
+    }
+    if (!leg->was_accepted || now_us >= given_up_us(leg)) {
+        return false;
+    }
+    send_end(leg, "backend_lost", now_us); /* its handle is wanted for the next try */
+    be_away(leg);
+    return true;
+}
+
 void backend_leg_end(struct backend_leg *leg, const char *reason,
                      const struct backend_ended *totals, uint64_t now_us)
 {
     char text[JSON_CAP];
-    struct backend_end end = {0};
     struct backend_ended ended = *totals;
     size_t len = 0;
-    memcpy(end.reason, reason, strnlen(reason, sizeof(end.reason) - 1));
-    memcpy(ended.reason, end.reason, sizeof(ended.reason));
+    memcpy(ended.reason, reason, strnlen(reason, sizeof(ended.reason) - 1));
     switch (leg->state) {
     case BACKEND_LEG_STARTING:
     case BACKEND_LEG_ACCEPTED:
     case BACKEND_LEG_RESUMING:
-        len = backend_end_encode(&end, text, sizeof(text));
-        emit(leg, BACKEND_SESSION_END, 0, bytes_view_of(text, len), now_us);
+        send_end(leg, reason, now_us);
         break;
     case BACKEND_LEG_ASKED:
         len = backend_ended_encode(&ended, text, sizeof(text));

@@ -8,7 +8,9 @@
  *          the session first.
  * Loss:    a connection that breaks leaves the call alone for BACKEND_LEG_AWAY_US. On the next one
  *          the session goes on (RESUME), or starts anew (START, restarted) with a backend that
- *          can not resume or does not know it. A token is good for one RESUME.
+ *          can not resume or does not know it. Who refuses the RESUME, or the START and says that
+ *          another may take it, or does not answer, is tried again in that time. A token is good
+ *          for one RESUME.
  * Owns:    a copy of what START says, until deinit. The heap is used for each START.
  * Not here: audio (voice_uplink.h, voice_downlink.h), the connection (port/backend_port.h).
  */
@@ -95,6 +97,8 @@ void backend_leg_end(struct backend_leg *leg, const char *reason,
 
 /* The connection is gone. */
 void backend_leg_lost(struct backend_leg *leg, uint64_t now_us);
+/* False: what was awaited did not come in time, and there is no time for another try. */
+MUST_USE bool backend_leg_tick(struct backend_leg *leg, uint64_t now_us);
 /* Another is there, and this session would go on. */
 bool backend_leg_is_away(const struct backend_leg *leg);
 /* position and audio_in_from_us: for RESUME. True when the call starts anew instead. */

@@ -132,7 +132,7 @@ uint64_t backend_side_away_us(const struct backend_side *b, uint64_t now_us)
 enum backend_side_event backend_side_tick(struct backend_side *b, uint64_t now_us)
 {
     struct backend_net_stats stats;
-    if (now_us >= b->leg.deadline_us) {
+    if (!backend_leg_tick(&b->leg, now_us)) {
         return BACKEND_SIDE_FAILED;
     }
     if (now_us < b->net_stats.next_us) {
