@@ -2,7 +2,8 @@
  * session_shelf.h - calls whose connection broke, kept until the transceiver comes back for them
  *
  * Takes:   sessions that run and have a resume token.
- * Gives:   the one that a token names; a token is good once.
+ * Gives:   the one that a token names; a token is good until the transceiver has heard
+ *          that it was taken.
  * Owns:    at most SESSION_SHELF_MAX sessions, each for SESSION_SHELF_US.
  * Full:    the oldest goes.
  */

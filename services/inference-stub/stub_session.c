@@ -30,7 +30,8 @@ struct stub_session {
     enum session_state state;
     uint64_t start_deadline_us;
     struct chunked_message message;
-    char token[BACKEND_TOKEN_CAP]; /* empty: can not be resumed */
+    char token[BACKEND_TOKEN_CAP];     /* empty: can not be resumed */
+    char old_token[BACKEND_TOKEN_CAP]; /* likewise good, until the ACCEPT was heard; or empty */
     struct audio_frames audio;
     bool has_events;
     struct dialogue *dialogue; /* while RUNNING */
@@ -84,6 +85,7 @@ void stub_session_destroy(struct stub_session *s)
     if (s != NULL) {
         stop_running(s);
         explicit_bzero(s->token, sizeof(s->token));
+        explicit_bzero(s->old_token, sizeof(s->old_token));
         free(s);
     }
 }
@@ -222,7 +224,8 @@ bool stub_session_can_resume(const struct stub_session *s)
 
 bool stub_session_has_token(const struct stub_session *s, const char *token)
 {
-    return strcmp(s->token, token) == 0;
+    return strcmp(s->token, token) == 0 ||
+           (s->old_token[0] != '\0' && strcmp(s->old_token, token) == 0);
 }
 
 void stub_session_resume(struct stub_session *s, uint32_t handle,
@@ -231,6 +234,7 @@ void stub_session_resume(struct stub_session *s, uint32_t handle,
     char call[LOG_ESCAPED_CAP];
     assert(s->state == SESSION_RUNNING);
     s->handle = handle;
+    memcpy(s->old_token, resume->token, sizeof(s->old_token));
     memcpy(s->token, resume->next_token, sizeof(s->token));
     s->accept_waits = true;
     s->error_waits = false;
@@ -318,6 +322,7 @@ static bool event(struct stub_session *s, const struct backend_frame *frame)
 static bool running_input(struct stub_session *s, const struct backend_frame *frame,
                           uint64_t now_us)
 {
+    explicit_bzero(s->old_token, sizeof(s->old_token)); /* it heard the ACCEPT */
     switch (frame->type) {
     case BACKEND_SESSION_START:
     case BACKEND_SESSION_RESUME:

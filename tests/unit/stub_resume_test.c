@@ -178,6 +178,28 @@ static void a_token_is_good_once_and_the_next_one_for_the_next_loss(void **state
     close_world(&w);
 }
 
+/* The transceiver did not hear the ACCEPT: it has the token of before. A frame says that it did. */
+static void the_old_token_is_good_until_the_accept_was_heard(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w, DIALOGUE_ECHO);
+    for (int breaks = 0; breaks < 3; breaks++) {
+        disconnect(&w);
+        connect_stub(&w);
+        send_resume(&w, 1, TOKEN, &at_begin);
+        expect(&w, BACKEND_SESSION_ACCEPT);
+    }
+    send_text(&w, BACKEND_CONNECTED, 1, "{}");
+    disconnect(&w);
+    connect_stub(&w);
+    send_resume(&w, 1, TOKEN, &at_begin);
+    expect(&w, BACKEND_SESSION_REJECT);
+    send_resume(&w, 2, NEXT, &at_begin);
+    expect(&w, BACKEND_SESSION_ACCEPT);
+    close_world(&w);
+}
+
 static void a_call_is_kept_for_ten_seconds(void **state)
 {
     (void)state;
@@ -293,6 +315,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_goes_on_under_another_handle),
+        cmocka_unit_test(the_old_token_is_good_until_the_accept_was_heard),
         cmocka_unit_test(a_token_is_good_once_and_the_next_one_for_the_next_loss),
         cmocka_unit_test(a_call_is_kept_for_ten_seconds),
         cmocka_unit_test(what_has_ended_or_has_no_token_is_not_kept),
