@@ -230,6 +230,40 @@ static void a_backend_that_goes_away_keeps_its_calls_and_another_is_dialled(void
     close_world(&w);
 }
 
+/* One that leaves is kept, the newest: calls of the one before go on elsewhere, and new ones find a
+ * backend. */
+static void a_second_backend_that_goes_away_takes_the_place_of_the_first(void **state)
+{
+    (void)state;
+    for (int has_calls = 0; has_calls <= 1; has_calls++) {
+        struct world w;
+        open_world(&w);
+        greet_world(&w);
+        start_session(&w);
+        far_end_say(&w.far_end, BACKEND_GOAWAY, 0, 1, "{}");
+        serve(&w);
+        struct far_end first = w.far_end;
+        greet_world(&w);
+        struct far_end second = w.far_end;
+        const struct backend_frame start = {.type = BACKEND_SESSION_START, .session = ID + 0x100};
+        if (has_calls == 1) {
+            assert_true(backend_port_send(w.port, &start, w.now_us));
+        }
+        far_end_say(&w.far_end, BACKEND_GOAWAY, 0, 1, "{}");
+        serve(&w);
+        assert_session_is_lost(&w);
+        backend_port_flush(w.port, w.now_us);
+        greet_world(&w);
+        assert_int_equal(metric_get(&backend_port_counters(w.port)->go_aways), 2);
+        assert_int_equal(metric_get(&backend_port_counters(w.port)->losses), 1);
+        const struct backend_frame audio = {.type = BACKEND_AUDIO_IN, .session = ID + 0x100};
+        assert_int_equal(backend_port_send(w.port, &audio, w.now_us), has_calls == 1);
+        (void)close(first.link);
+        (void)close(second.link);
+        close_world(&w);
+    }
+}
+
 static void a_backend_that_goes_away_without_calls_is_left_at_once(void **state)
 {
     (void)state;
@@ -368,6 +402,7 @@ int main(void)
         cmocka_unit_test(last_words_are_said_before_the_link_is_closed),
         cmocka_unit_test(what_the_far_end_says_before_it_closes_is_heard),
         cmocka_unit_test(a_backend_that_goes_away_keeps_its_calls_and_another_is_dialled),
+        cmocka_unit_test(a_second_backend_that_goes_away_takes_the_place_of_the_first),
         cmocka_unit_test(a_backend_that_goes_away_without_calls_is_left_at_once),
         cmocka_unit_test(a_frame_that_its_session_refuses_breaks_the_connection),
         cmocka_unit_test(a_backend_that_never_greets_is_left_after_two_seconds),

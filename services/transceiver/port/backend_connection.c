@@ -29,7 +29,7 @@ void backend_connection_close(struct backend_connection *c)
     backend_connection_init(c);
 }
 
-static void break_off(struct backend_connection *c, const char *reason)
+void backend_connection_break(struct backend_connection *c, const char *reason)
 {
     (void)snprintf(c->reason, sizeof(c->reason), "%s", reason);
     if (c->fd >= 0) {
@@ -44,7 +44,7 @@ static void break_for_errno(struct backend_connection *c, const char *doing, int
 {
     char reason[BACKEND_CONNECTION_REASON_CAP];
     (void)snprintf(reason, sizeof(reason), "%s: %s", doing, strerror(error));
-    break_off(c, reason);
+    backend_connection_break(c, reason);
 }
 
 /* --- dialling --------------------------------------------------------------------------------- */
@@ -94,7 +94,7 @@ static void finish_connect(struct backend_connection *c, const struct backend_st
     }
     c->stream = backend_stream_create(config, counters, now_us);
     if (c->stream == NULL) {
-        break_off(c, "out of memory");
+        backend_connection_break(c, "out of memory");
         return;
     }
     c->state = BACKEND_CONNECTION_OPEN;
@@ -131,7 +131,7 @@ static void read_socket(struct backend_connection *c)
         backend_stream_commit(c->stream, (size_t)got);
         c->has_unread = true;
     } else if (got == 0) {
-        break_off(c, "closed");
+        backend_connection_break(c, "closed");
     } else if (errno != EAGAIN && errno != EINTR) {
         break_for_errno(c, "read", errno);
     }
@@ -148,7 +148,7 @@ static void watch_stream(struct backend_connection *c, uint64_t now_us)
     char reason[BACKEND_TEXT_CAP + 1];
     log_escape(bytes_view_of_text(failure), reason, sizeof(reason));
     write_socket(c, now_us);
-    break_off(c, reason);
+    backend_connection_break(c, reason);
 }
 
 void backend_connection_flush(struct backend_connection *c, uint64_t now_us)

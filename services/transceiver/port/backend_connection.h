@@ -42,6 +42,8 @@ void backend_connection_init(struct backend_connection *c);
 /* address NULL: the UNIX socket. BROKEN afterwards when it can not even be tried. */
 void backend_connection_dial(struct backend_connection *c, const char *unix_path,
                              const struct net_addr *address, uint64_t now_us);
+/* BROKEN afterwards, at once. */
+void backend_connection_break(struct backend_connection *c, const char *reason);
 /* CLOSED afterwards; the stream is gone. */
 void backend_connection_close(struct backend_connection *c);
 

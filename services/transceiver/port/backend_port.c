@@ -148,12 +148,16 @@ static void watch_greeting(struct backend_port *p)
              backend_stream_can_resume(c->stream) ? "true" : "false");
 }
 
-/* GOAWAY: its sessions go on there, and new ones elsewhere. */
+/* GOAWAY: its sessions go on there, and new ones elsewhere. Of two the older one breaks, and its
+ * place is free when its sessions were told. */
 static void watch_leaving(struct backend_port *p, uint64_t now_us)
 {
     struct backend_connection *leaving = &p->leaving;
-    if (is_open(&p->current) && backend_stream_is_leaving(p->current.stream) &&
-        leaving->state == BACKEND_CONNECTION_CLOSED) {
+    const bool is_next = is_open(&p->current) && backend_stream_is_leaving(p->current.stream);
+    if (is_next && is_open(leaving)) {
+        backend_connection_break(leaving, "another goes away");
+    }
+    if (is_next && leaving->state == BACKEND_CONNECTION_CLOSED) {
         *leaving = p->current;
         backend_connection_init(&p->current);
         p->polled = p->polled == &p->current ? leaving : p->polled;

@@ -4,9 +4,10 @@
  * Takes:   the addresses to dial, one after the other; frames of sessions.
  * Gives:   frames of sessions; word of each session that lost its connection.
  * Owns:    two connections: the one that takes new sessions, and one that said GOAWAY and still has
- *          some. One that breaks is dialled again after 100 ms, 200 ms ... 2 s, each at random
- *          between half and whole; at most 500 ms apart while calls wait for it. Calls that wait
- *          are taken to the address greeted last first: two dials, then the others have a turn.
+ *          some: a second one that says so breaks the first. One that breaks is dialled again after
+ *          100 ms, 200 ms ... 2 s, each at random between half and whole; while calls wait for it
+ *          at most 500 ms apart. They are taken to the address greeted last first: two dials, then
+ *          the others have a turn.
  * Bounds:  BACKEND_PORT_ADDRESSES_MAX addresses, more are left out.
  * Not here: sockets (backend_connection.h), what the bytes mean (backend_stream.h).
  */
