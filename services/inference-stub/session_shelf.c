@@ -6,28 +6,28 @@
 struct shelf_place {
     struct stub_session *session;
     uint64_t until_us;
-    TAILQ_ENTRY(shelf_place) next;
+    STAILQ_ENTRY(shelf_place) next;
 };
 
 void session_shelf_init(struct session_shelf *shelf)
 {
     shelf->count = 0;
-    TAILQ_INIT(&shelf->places);
+    STAILQ_INIT(&shelf->places);
 }
 
-static struct stub_session *remove_place(struct session_shelf *shelf, struct shelf_place *place)
+static void drop_oldest(struct session_shelf *shelf)
 {
-    struct stub_session *session = place->session;
-    TAILQ_REMOVE(&shelf->places, place, next);
+    struct shelf_place *oldest = STAILQ_FIRST(&shelf->places);
+    STAILQ_REMOVE_HEAD(&shelf->places, next);
     shelf->count--;
-    free(place);
-    return session;
+    stub_session_destroy(oldest->session);
+    free(oldest);
 }
 
 void session_shelf_clear(struct session_shelf *shelf)
 {
-    while (!TAILQ_EMPTY(&shelf->places)) {
-        stub_session_destroy(remove_place(shelf, TAILQ_FIRST(&shelf->places)));
+    while (!STAILQ_EMPTY(&shelf->places)) {
+        drop_oldest(shelf);
     }
 }
 
@@ -39,10 +39,10 @@ void session_shelf_put(struct session_shelf *shelf, struct stub_session *session
         return;
     }
     if (shelf->count == SESSION_SHELF_MAX) {
-        stub_session_destroy(remove_place(shelf, TAILQ_FIRST(&shelf->places)));
+        drop_oldest(shelf);
     }
     *place = (struct shelf_place){.session = session, .until_us = now_us + SESSION_SHELF_US};
-    TAILQ_INSERT_TAIL(&shelf->places, place, next);
+    STAILQ_INSERT_TAIL(&shelf->places, place, next);
     shelf->count++;
 }
 
@@ -51,19 +51,25 @@ struct stub_session *session_shelf_take(struct session_shelf *shelf, const char 
 {
     struct shelf_place *place = NULL;
     session_shelf_tick(shelf, now_us);
-    TAILQ_FOREACH(place, &shelf->places, next)
+    STAILQ_FOREACH(place, &shelf->places, next)
     {
         if (stub_session_has_token(place->session, token)) {
-            return remove_place(shelf, place);
+            break;
         }
     }
-    return NULL;
+    if (place == NULL) {
+        return NULL;
+    }
+    struct stub_session *session = place->session;
+    STAILQ_REMOVE(&shelf->places, place, shelf_place, next);
+    shelf->count--;
+    free(place);
+    return session;
 }
 
 void session_shelf_tick(struct session_shelf *shelf, uint64_t now_us)
 {
-    struct shelf_place *oldest = NULL;
-    while ((oldest = TAILQ_FIRST(&shelf->places)) != NULL && now_us >= oldest->until_us) {
-        stub_session_destroy(remove_place(shelf, oldest));
+    while (!STAILQ_EMPTY(&shelf->places) && now_us >= STAILQ_FIRST(&shelf->places)->until_us) {
+        drop_oldest(shelf);
     }
 }

@@ -19,7 +19,7 @@
 #define SESSION_SHELF_US (10 * US_PER_S)
 
 struct shelf_place;
-TAILQ_HEAD(shelf_list, shelf_place);
+STAILQ_HEAD(shelf_list, shelf_place);
 
 struct session_shelf {
     struct shelf_list places; /* oldest first */

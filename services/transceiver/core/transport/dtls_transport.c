@@ -240,6 +240,7 @@ static enum dtls_input_result input_handshake(struct dtls_transport *t, struct b
         /* What the peer sent behind its Finished may have to wait for what came before it. */
         const struct bytes_view rest = byte_reader_bytes(&r, byte_reader_left(&r));
         result = note_authentic(t, datagram);
+        assert(t->tls != NULL); /* let go no sooner than SRTP comes */
         if (rest.len > 0) {
             memcpy(t->tls->incoming, rest.data, rest.len);
             t->tls->bio.incoming = bytes_view_of(t->tls->incoming, rest.len);
