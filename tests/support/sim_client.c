@@ -418,6 +418,7 @@ static void input_stun(struct sim_client *c, struct bytes_view datagram, uint64_
         !stun_integrity_verify(&message, &c->remote_password)) {
         return;
     }
+    c->heard.answered_us = now_us;
     if (!c->has_path) {
         c->has_path = true;
         dtls_transport_start(c->dtls, 0, now_us);

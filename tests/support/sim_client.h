@@ -42,6 +42,7 @@ struct sim_client_heard {
     uint64_t first_us;        /* of the first packet; 0 = none yet */
     uint64_t latest_us;       /* of the latest packet */
     uint64_t gap_us_max;      /* between two packets */
+    uint64_t answered_us;     /* the latest answer to a check of its own */
     uint64_t latest_sound_us; /* of the latest packet that was not silent */
     uint64_t reports;         /* RTCP compounds */
     uint64_t first_report_us;

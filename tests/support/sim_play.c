@@ -12,6 +12,7 @@
 #define REDIAL_US  (150 * US_PER_MS)
 #define GOODBYE_US US_PER_S
 #define AFTER_US   (3 * US_PER_S)
+#define CONSENT_US (6 * US_PER_S)
 /* What is queued is spoken first; and a client whose close got lost is given up after 30 s. */
 #define GOODBYES_MAX 35
 /* Of each 100 ms, when it speaks slower than it is heard. */
@@ -122,6 +123,10 @@ static bool do_client(struct world *w, const struct sim_plan *plan)
         address.ip[15]++;
         sim_client_move(client, &address, now(w));
         return true;
+    case SIM_DEED_RESTART_ICE:
+    case SIM_DEED_RESTART_ICE_UNHEARD:
+        (void)sim_fleet_restart_ice(w->fleet, plan->deed == SIM_DEED_RESTART_ICE);
+        return true;
     case SIM_DEED_CLIENT_CLOSES:
         sim_client_close(client, now(w));
         return true;
@@ -209,6 +214,17 @@ static void check_ends(struct world *w)
     }
 }
 
+/* RFC 7675: a client whose checks are not answered must stop sending. On a bad link it asks again
+ * each 50 ms. */
+static void check_consent(struct world *w)
+{
+    const struct sim_client *client = sim_fleet_client(w->fleet);
+    const uint64_t answered_us = sim_client_heard(client)->answered_us;
+    if (sim_client_is_connected(client) && time_since(answered_us, now(w)) > CONSENT_US) {
+        sim_journal_fault(w->journal, now(w), "checks of a call that lives are answered");
+    }
+}
+
 static void tell_result(struct world *w, uint64_t seed, struct sim_play_result *out)
 {
     struct sim_client *client = sim_fleet_client(w->fleet);
@@ -240,6 +256,7 @@ struct sim_play_result sim_play(uint64_t seed, bool is_loud, const size_t *alloc
         if (is_end && !is_broken(w) && sim_fleet_session(w->fleet) != NULL) {
             sim_wire_rules_finish(w->wire, now(w));
             sim_uplink_rules_finish(w->uplink, now(w));
+            check_consent(w);
         }
         do_deed(w, plan);
     }

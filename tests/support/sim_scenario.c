@@ -23,6 +23,8 @@ static const char *const deed_name[SIM_DEED_COUNT] = {
     [SIM_DEED_HOLD_LINK] = "link holds",
     [SIM_DEED_REBIND] = "NAT gives another port",
     [SIM_DEED_MOVE] = "client moves to another network",
+    [SIM_DEED_RESTART_ICE] = "client restarts its ICE",
+    [SIM_DEED_RESTART_ICE_UNHEARD] = "client restarts its ICE and hears no answer",
     [SIM_DEED_RESTART_RELAY] = "relay restarts",
     [SIM_DEED_LOSE_BACKEND] = "backend is lost",
     [SIM_DEED_FALL_SILENT] = "client falls silent",
@@ -188,6 +190,22 @@ static void plan_cluster(struct sim_scenario *s)
     }
 }
 
+/* A page tries again, with fresh credentials, until it hears an answer. */
+static void plan_repair(struct sim_scenario *s)
+{
+    if (!draws_one_in(s, 4)) {
+        return;
+    }
+    uint64_t at_us = draw(s, 500 * MS, SIM_SCENARIO_CALL_US - 10 * US_PER_S);
+    for (uint64_t unheard = draw(s, 0, 3); unheard > 0; unheard--) {
+        plan(s, at_us, SIM_DEED_RESTART_ICE_UNHEARD, 0);
+        at_us += draw(s, 100 * MS, 3 * US_PER_S);
+    }
+    if (draws_one_in(s, 2)) {
+        plan(s, at_us, SIM_DEED_RESTART_ICE, 0);
+    }
+}
+
 static int by_time(const void *a, const void *b)
 {
     const struct sim_plan *x = a;
@@ -208,6 +226,7 @@ void sim_scenario_draw(struct sim_scenario *s, uint64_t seed)
     plan_client(s);
     plan_cluster(s);
     s->fleet.cluster.idle_sparse = draws_one_in(s, 4);
+    plan_repair(s);
     qsort(s->plan, s->plan_count, sizeof(s->plan[0]), by_time);
 }
 
