@@ -316,7 +316,7 @@ static void what_is_no_request_is_refused_and_the_next_one_is_heard(void **state
     close_world(&w);
 }
 
-static void a_port_that_is_taken_is_one_fault(void **state)
+static void a_port_that_is_taken_is_one_fault_and_the_one_before_goes_on(void **state)
 {
     (void)state;
     struct world w;
@@ -332,6 +332,8 @@ static void a_port_that_is_taken_is_one_fault(void **state)
     assert_int_equal(fault.code, FAULT_SYSTEM);
     assert_non_null(strstr(fault.text, "listen tcp://127.0.0.1:"));
     (void)close(taken);
+    const struct control_request unknown = {.request_id = {9}};
+    assert_int_equal(ask(&w, &unknown).refusal, CONTROL_NOT_IMPLEMENTED);
     close_world(&w);
 }
 
@@ -345,7 +347,7 @@ int main(void)
         cmocka_unit_test(a_request_is_answered_by_its_shard),
         cmocka_unit_test(the_same_request_gets_the_same_reply_for_thirty_seconds),
         cmocka_unit_test(what_is_no_request_is_refused_and_the_next_one_is_heard),
-        cmocka_unit_test(a_port_that_is_taken_is_one_fault),
+        cmocka_unit_test(a_port_that_is_taken_is_one_fault_and_the_one_before_goes_on),
     };
     return cmocka_run_group_tests(tests, loopback_shard_begin, loopback_shard_end);
 }
