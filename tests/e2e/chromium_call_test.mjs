@@ -8,13 +8,18 @@ const statsAgeMsMax = 50; // Chromium answers getStats from memory so long
 const relayed = (...words) => metric('relay', 'earshot_relay_datagrams_total', ...words);
 const forwardedUp = async () => await relayed('verdict="token"') + await relayed('verdict="flow"');
 
-// Every datagram of the page goes through the one flow, and the relay has no other.
+// Every datagram of the page goes through the one flow, and the relay has no other. Only where the
+// first check was slow has the page checked the second candidate too, which is another socket of
+// the relay and may be another worker's.
 async function checkFlow(page) {
   const flows = (state) => metric('relay', 'earshot_relay_flows', `state="${state}"`);
-  check('the relay has one flow, a confirmed one',
-    await flows('confirmed') === 1 && await flows('half_open') === 0);
-
   const before = await page.evaluate(datagrams);
+  const confirmed = await flows('confirmed');
+  const halfOpen = await flows('half_open');
+  check('the relay has one flow, a confirmed one',
+    confirmed >= 1 && confirmed + halfOpen <= before.pairsChecked,
+    { confirmed, halfOpen, pairsChecked: before.pairsChecked });
+
   const forwarded = await forwardedUp();
   const down = await relayed('verdict="shim"');
   await sleep(2 * statsAgeMsMax);

@@ -44,6 +44,7 @@ export const datagrams = `window.connections.at(-1).getStats().then((report) => 
     sent: sum('transport', 'packetsSent') + sum('candidate-pair', 'requestsSent', 'responsesSent'),
     received: sum('transport', 'packetsReceived') +
       sum('candidate-pair', 'requestsReceived', 'responsesReceived'),
+    pairsChecked: all.filter((s) => s.type === 'candidate-pair' && s.requestsSent > 0).length,
   };
 })`;
 
