@@ -4,15 +4,16 @@ import { promisify } from 'node:util';
 
 import { openCall, openChromium } from './chromium.mjs';
 import { codecsInUse, inbound, preferCodec } from './page.mjs';
-import { artefacts, check, metric, until, withSuite } from './suite.mjs';
+import { artefacts, check, metric, root, until, withSuite } from './suite.mjs';
 
+const program = `${root}/tests/e2e/payload_types.py`;
 const mediaPort = 3478;
 const captureSeconds = 4;
 
 // { payload type: datagrams } of what the browser sends.
 async function payloadTypes() {
   const { stdout } = await promisify(execFile)('python3',
-    ['-B', 'payload_types.py', mediaPort, captureSeconds].map(String));
+    ['-B', program, mediaPort, captureSeconds].map(String));
   return JSON.parse(stdout);
 }
 
