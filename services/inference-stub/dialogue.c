@@ -1,8 +1,8 @@
 /* dialogue.c - see dialogue.h */
 #include "services/inference-stub/dialogue.h"
 
-#include "services/inference-stub/tone.h"
-#include "services/inference-stub/turn_recorder.h"
+#include "services/inference-stub/sound/tone.h"
+#include "services/inference-stub/sound/turn_recorder.h"
 
 #include <assert.h>
 #include <stdlib.h>

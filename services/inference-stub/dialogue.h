@@ -15,7 +15,7 @@
 #define EARSHOT_DIALOGUE_H
 
 #include "common/backend_link/backend_payload.h"
-#include "services/inference-stub/pcm.h"
+#include "services/inference-stub/sound/pcm.h"
 #include "services/inference-stub/stub_counters.h"
 
 #define DIALOGUE_CHUNK_MS 100

@@ -1,7 +1,7 @@
 /* main.c - inference-stub: a voice agent for trying and testing, without a model */
 #include "common/runtime/admin_http.h"
 #include "common/runtime/process.h"
-#include "services/inference-stub/speech.h"
+#include "services/inference-stub/sound/speech.h"
 #include "services/inference-stub/stub_config.h"
 #include "services/inference-stub/stub_metrics.h"
 #include "services/inference-stub/stub_port.h"

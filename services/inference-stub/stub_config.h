@@ -10,7 +10,7 @@
 #include "common/base/status.h"
 #include "common/runtime/log.h"
 #include "services/inference-stub/dialogue.h"
-#include "services/inference-stub/speech.h"
+#include "services/inference-stub/sound/speech.h"
 
 #define STUB_UNIX_PATH_CAP   108 /* of sockaddr_un */
 #define STUB_CONNECTIONS_MAX 256

@@ -21,7 +21,9 @@ PURE = (
     "services/transceiver/port/call_setup.",
     "services/transceiver/port/relay_leg.",
     "services/inference-stub/dialogue.",
-    "services/inference-stub/voice_activity.",
+    "services/inference-stub/sound/tone.",
+    "services/inference-stub/sound/turn_recorder.",
+    "services/inference-stub/sound/voice_activity.",
 )
 
 BANNED_HEADERS = re.compile(

@@ -36,7 +36,10 @@ MAY_INCLUDE = {
     "services/signaling": [
         "common/base", "common/crypto", "common/routing", "common/control", "common/runtime",
     ],
-    "services/inference-stub": ["common/base", "common/backend_link", "common/runtime"],
+    "services/inference-stub/sound": ["common/base"],
+    "services/inference-stub": [
+        "common/base", "common/backend_link", "common/runtime", "services/inference-stub/sound",
+    ],
     "tools/earshotctl": ["common/base", "common/routing", "common/control", "common/runtime"],
 }
 

@@ -35,8 +35,11 @@ DOORS = [
         ],
     ),
     ("hiredis/*", ["services/relay/flow_cache.c"]),
-    ("flite/*", ["services/inference-stub/speech.c"]),
-    ("speex/*", ["services/inference-stub/pcm_resample.c", "services/transceiver/core/media/*.c"]),
+    ("flite/*", ["services/inference-stub/sound/speech.c"]),
+    (
+        "speex/*",
+        ["services/inference-stub/sound/pcm_resample.c", "services/transceiver/core/media/*.c"],
+    ),
     ("zlib.h", ["common/stun/stun_integrity.c", "services/signaling/client_secret.c"]),
     ("maxminddb.h", ["services/signaling/client_place.c"]),
 ]

@@ -3,7 +3,7 @@
  * usage: voice_over_loss IN.raw OUT.raw REPAIR LOST_PERCENT BURST SEED
  *        16-bit mono at 16 kHz, both; REPAIR: concealed, fec, red or red+fec
  */
-#include "services/inference-stub/pcm_resample.h"
+#include "services/inference-stub/sound/pcm_resample.h"
 #include "tests/support/lossy_voice.h"
 
 #include <stdio.h>

@@ -6,8 +6,8 @@
  */
 #include "tests/testing.h"
 
-#include "services/inference-stub/pcm_resample.h"
-#include "services/inference-stub/speech.h"
+#include "services/inference-stub/sound/pcm_resample.h"
+#include "services/inference-stub/sound/speech.h"
 #include "tests/support/estoi.h"
 #include "tests/support/lossy_voice.h"
 

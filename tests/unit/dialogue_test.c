@@ -2,8 +2,8 @@
 #include "tests/testing.h"
 
 #include "services/inference-stub/dialogue.h"
-#include "services/inference-stub/tone.h"
-#include "services/inference-stub/turn_recorder.h"
+#include "services/inference-stub/sound/tone.h"
+#include "services/inference-stub/sound/turn_recorder.h"
 #include "tests/speech_like.h"
 
 #include <math.h>

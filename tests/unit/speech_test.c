@@ -1,9 +1,9 @@
 /* speech_test.c - words become sound, the same at both rates; a resampled sine stays that sine */
 #include "tests/testing.h"
 
-#include "services/inference-stub/pcm_resample.h"
-#include "services/inference-stub/speech.h"
-#include "services/inference-stub/tone.h"
+#include "services/inference-stub/sound/pcm_resample.h"
+#include "services/inference-stub/sound/speech.h"
+#include "services/inference-stub/sound/tone.h"
 
 #include <math.h>
 

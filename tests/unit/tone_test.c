@@ -2,7 +2,7 @@
 #include "tests/testing.h"
 
 #include "common/base/bytes.h"
-#include "services/inference-stub/tone.h"
+#include "services/inference-stub/sound/tone.h"
 
 #include <math.h>
 

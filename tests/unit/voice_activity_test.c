@@ -2,7 +2,7 @@
 #include "tests/testing.h"
 
 #include "common/base/bytes.h"
-#include "services/inference-stub/voice_activity.h"
+#include "services/inference-stub/sound/voice_activity.h"
 #include "tests/speech_like.h"
 
 #define RATE_HZ 16000

@@ -4,7 +4,7 @@
  */
 #include "tests/testing.h"
 
-#include "services/inference-stub/speech.h"
+#include "services/inference-stub/sound/speech.h"
 #include "services/transceiver/core/media/speech_detector.h"
 #include "services/transceiver/core/media/voice_decoder.h"
 #include "services/transceiver/core/media/voice_encoder.h"

@@ -1,7 +1,7 @@
 /* speech.c - see speech.h; hides flite */
-#include "services/inference-stub/speech.h"
+#include "services/inference-stub/sound/speech.h"
 
-#include "services/inference-stub/pcm_resample.h"
+#include "services/inference-stub/sound/pcm_resample.h"
 
 #include <flite/flite.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #define EARSHOT_SPEECH_H
 
 #include "common/base/status.h"
-#include "services/inference-stub/pcm.h"
+#include "services/inference-stub/sound/pcm.h"
 
 #define SPEECH_TEXT_CAP 512
 

@@ -1,5 +1,5 @@
 /* voice_activity.c - see voice_activity.h */
-#include "services/inference-stub/voice_activity.h"
+#include "services/inference-stub/sound/voice_activity.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* turn_recorder.c - see turn_recorder.h */
-#include "services/inference-stub/turn_recorder.h"
+#include "services/inference-stub/sound/turn_recorder.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* tone.c - see tone.h */
-#include "services/inference-stub/tone.h"
+#include "services/inference-stub/sound/tone.h"
 
 #include <assert.h>
 #include <math.h>

@@ -11,7 +11,7 @@
 #ifndef EARSHOT_TURN_RECORDER_H
 #define EARSHOT_TURN_RECORDER_H
 
-#include "services/inference-stub/voice_activity.h"
+#include "services/inference-stub/sound/voice_activity.h"
 
 #define TURN_PRE_ROLL_MS   300
 #define TURN_TAIL_MS       100

@@ -11,7 +11,7 @@
 #ifndef EARSHOT_VOICE_ACTIVITY_H
 #define EARSHOT_VOICE_ACTIVITY_H
 
-#include "services/inference-stub/pcm.h"
+#include "services/inference-stub/sound/pcm.h"
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* pcm_resample.c - see pcm_resample.h; hides Speex */
-#include "services/inference-stub/pcm_resample.h"
+#include "services/inference-stub/sound/pcm_resample.h"
 
 #include <speex/speex_resampler.h>
 #include <stdlib.h>
