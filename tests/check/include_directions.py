@@ -5,7 +5,7 @@ import os
 import source_tree
 
 CORE = "services/transceiver/core"
-MACHINES = [f"{CORE}/{name}" for name in ("sdp", "transport", "rtp", "media")]
+MACHINES = [f"{CORE}/{name}" for name in ("sdp", "transport", "transport/sctp", "rtp", "media")]
 SESSION_NEEDS = [
     "common/base", "common/backend_link", "common/crypto", "common/stun", "common/routing", CORE,
     *MACHINES,
@@ -24,6 +24,7 @@ MAY_INCLUDE = {
     CORE: ["common/base", "common/backend_link"],
     f"{CORE}/sdp": ["common/base", CORE],
     f"{CORE}/transport": ["common/base", "common/crypto", "common/stun", CORE],
+    f"{CORE}/transport/sctp": ["common/base", "common/crypto"],
     f"{CORE}/rtp": ["common/base", CORE],
     f"{CORE}/media": ["common/base", CORE],
     f"{CORE}/session": SESSION_NEEDS,
