@@ -72,6 +72,9 @@ static bool read_request_line(struct http_connection *c)
 
 static void read_fields(struct http_connection *c)
 {
+    c->request.query = copy_field(c->wsi, WSI_TOKEN_HTTP_URI_ARGS, c->query, sizeof(c->query));
+    c->request.authorization = copy_field(c->wsi, WSI_TOKEN_HTTP_AUTHORIZATION, c->authorization,
+                                          sizeof(c->authorization));
     c->request.content_type =
         copy_field(c->wsi, WSI_TOKEN_HTTP_CONTENT_TYPE, c->content_type, sizeof(c->content_type));
     c->request.user_agent =
@@ -314,6 +317,8 @@ static void end_exchange(struct http_connection *c, bool is_delivered)
 
 static void drop_body(struct http_connection *c)
 {
+    explicit_bzero(c->authorization, c->request.authorization.len);
+    c->request.authorization.len = 0;
     free(c->body);
     c->body = NULL;
 }

@@ -30,8 +30,11 @@ enum http_connection_state {
     HTTP_CONNECTION_GONE
 };
 
-#define HTTP_PATH_CHARS_MAX 255
-#define HTTP_TYPE_CHARS_MAX 127
+#define HTTP_PATH_CHARS_MAX  255
+#define HTTP_QUERY_CHARS_MAX 255
+/* "Bearer " and a client secret of 6 KB. */
+#define HTTP_AUTHORIZATION_CHARS_MAX 6199
+#define HTTP_TYPE_CHARS_MAX          127
 /* After an answer to a client that still sends: closing at once would reset the connection, and
  * the answer could be lost with it. */
 #define HTTP_LINGER_US US_PER_S
@@ -53,6 +56,8 @@ struct http_connection {
 
     struct http_request request;
     char path[HTTP_PATH_CHARS_MAX + 1];
+    char query[HTTP_QUERY_CHARS_MAX + 1];
+    char authorization[HTTP_AUTHORIZATION_CHARS_MAX + 1];
     char content_type[HTTP_TYPE_CHARS_MAX + 1];
     char user_agent[HTTP_TYPE_CHARS_MAX + 1];
     char language[HTTP_TYPE_CHARS_MAX + 1];

@@ -126,6 +126,28 @@ void http_server_answer(struct http_server *s, uint64_t exchange, const struct h
     }
 }
 
+bool http_server_send(struct http_server *s, uint64_t socket, struct bytes_view text)
+{
+    (void)s;
+    (void)socket;
+    (void)text;
+    return false;
+}
+
+void http_server_close(struct http_server *s, uint64_t socket, enum http_close_code code)
+{
+    (void)s;
+    (void)socket;
+    (void)code;
+}
+
+void http_server_hold(struct http_server *s, uint64_t socket, bool is_held)
+{
+    (void)s;
+    (void)socket;
+    (void)is_held;
+}
+
 bool http_server_is_idle(const struct http_server *s)
 {
     for (size_t i = 0; i < s->config.connections_max; i++) {

@@ -211,6 +211,10 @@ static void handle_events(struct service *s, uint64_t now_us)
                 control_plane_readable(s->plane, event.tag, now_us);
             }
             break;
+        case HTTP_EVENT_SOCKET_OPEN:
+        case HTTP_EVENT_SOCKET_MESSAGE:
+        case HTTP_EVENT_SOCKET_END:
+            break;
         }
     }
     struct session_outcome outcome;

@@ -123,6 +123,10 @@ static inline void world_turn(void)
             world.readables++;
             world.tag = event.tag;
             break;
+        case HTTP_EVENT_SOCKET_OPEN:
+        case HTTP_EVENT_SOCKET_MESSAGE:
+        case HTTP_EVENT_SOCKET_END:
+            break;
         }
     }
 }

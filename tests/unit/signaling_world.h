@@ -196,6 +196,10 @@ static inline void world_turn(void)
         case HTTP_EVENT_READABLE:
             control_plane_readable(world.plane, event.tag, now_us);
             break;
+        case HTTP_EVENT_SOCKET_OPEN:
+        case HTTP_EVENT_SOCKET_MESSAGE:
+        case HTTP_EVENT_SOCKET_END:
+            break;
         }
     }
     struct session_outcome outcome;
