@@ -5,7 +5,7 @@
 #include "services/inference-stub/audio_frames.h"
 #include "services/inference-stub/chunked_message.h"
 #include "services/inference-stub/rate_choice.h"
-#include "services/inference-stub/realtime_events.h"
+#include "services/inference-stub/realtime/realtime_events.h"
 
 #include <assert.h>
 #include <stdio.h>

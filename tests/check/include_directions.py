@@ -37,9 +37,11 @@ MAY_INCLUDE = {
     "services/signaling": [
         "common/base", "common/crypto", "common/routing", "common/control", "common/runtime",
     ],
+    "services/inference-stub/realtime": ["common/base"],
     "services/inference-stub/sound": ["common/base"],
     "services/inference-stub": [
-        "common/base", "common/backend_link", "common/runtime", "services/inference-stub/sound",
+        "common/base", "common/backend_link", "common/runtime",
+        "services/inference-stub/realtime", "services/inference-stub/sound",
     ],
     "tools/earshotctl": ["common/base", "common/routing", "common/control", "common/runtime"],
 }

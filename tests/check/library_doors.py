@@ -31,7 +31,7 @@ DOORS = [
         [
             "common/backend_link/backend_*.[ch]",
             "services/signaling/*.c",
-            "services/inference-stub/realtime_events.c",
+            "services/inference-stub/realtime/*.[ch]",
         ],
     ),
     ("hiredis/*", ["services/relay/flow_cache.c"]),

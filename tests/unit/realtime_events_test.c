@@ -1,7 +1,7 @@
 /* realtime_events_test.c - every event gets an answer that is JSON and fits, whatever it is */
 #include "tests/testing.h"
 
-#include "services/inference-stub/realtime_events.h"
+#include "services/inference-stub/realtime/realtime_events.h"
 
 #include <jansson.h>
 #include <stdlib.h>

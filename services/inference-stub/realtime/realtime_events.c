@@ -1,5 +1,5 @@
 /* realtime_events.c - see realtime_events.h */
-#include "services/inference-stub/realtime_events.h"
+#include "services/inference-stub/realtime/realtime_events.h"
 
 #include "common/base/json_bounds.h"
 
