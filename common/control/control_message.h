@@ -28,6 +28,7 @@
 #define CONTROL_CALL_ID_CHARS_MAX 64
 #define CONTROL_TEXT_CHARS_MAX    255 /* of each other text */
 #define CONTROL_SDPFRAG_BYTES_MAX 16384
+#define CONTROL_EVENT_BYTES_MAX   262144 /* of a client or a backend, on the event channel */
 #define CONTROL_ROWS_MAX          500
 #define CONTROL_FACTS_MAX         64 /* of each kind */
 #define CONTROL_FACT_CHARS_MAX    31

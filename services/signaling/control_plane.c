@@ -22,6 +22,7 @@ struct control_plane {
     struct message_port *announcements;
     struct http_watch *announcements_watch;
     struct fleet *fleet;
+    struct call_watch *watched_calls;
     /* By slot of the fleet; NULL where its URL can not be dialled. */
     struct session_client *client[FLEET_INSTANCES_MAX];
     struct http_watch *watch[FLEET_INSTANCES_MAX];
@@ -63,7 +64,8 @@ struct control_plane *control_plane_create(struct http_server *loop, const struc
     p->news_limit.lines_per_s = LOG_EVENTS_PER_S;
     p->decoder = control_decoder_create();
     p->fleet = fleet_create(cluster_id);
-    if (p->decoder == NULL || p->fleet == NULL) {
+    p->watched_calls = call_watch_create();
+    if (p->decoder == NULL || p->fleet == NULL || p->watched_calls == NULL) {
         (void)fault_set(fault, FAULT_SYSTEM, "control plane: out of memory");
         control_plane_destroy(p);
         return NULL;
@@ -111,6 +113,7 @@ void control_plane_destroy(struct control_plane *p)
     }
     http_server_unwatch(p->announcements_watch);
     message_port_close(p->announcements);
+    call_watch_destroy(p->watched_calls);
     fleet_destroy(p->fleet);
     control_decoder_destroy(p->decoder);
     if (is_left) {
@@ -129,6 +132,11 @@ const struct control_plane_counts *control_plane_counts(const struct control_pla
 struct fleet *control_plane_fleet(struct control_plane *p)
 {
     return p->fleet;
+}
+
+struct call_watch *control_plane_watch(struct control_plane *p)
+{
+    return p->watched_calls;
 }
 
 /* --- announcements ---------------------------------------------------------------------------- */

@@ -3,8 +3,8 @@
  *
  * Takes:   announcements on one SUB socket; requests to an instance by its id.
  * Gives:   the fleet as it is now; one outcome for each request that was taken.
- * Owns:    the fleet, and one session_client for each instance, from its first announcement until
- *          60 s after its last one.
+ * Owns:    the fleet, who watches its calls, and one session_client for each instance, from its
+ *          first announcement until 60 s after its last one.
  * Bounds:  FLEET_INSTANCES_MAX instances, SESSION_CLIENT_QUEUE_MAX requests to each.
  * Fails:   create names the address that it could not listen on; submit returns false for an
  *          instance that is not known, or that has a full queue.
@@ -14,7 +14,7 @@
 #ifndef EARSHOT_CONTROL_PLANE_H
 #define EARSHOT_CONTROL_PLANE_H
 
-#include "services/signaling/fleet.h"
+#include "services/signaling/call_watch.h"
 #include "services/signaling/http_server.h"
 #include "services/signaling/session_client.h"
 
@@ -42,6 +42,7 @@ void control_plane_destroy(struct control_plane *p);
 const struct control_plane_counts *control_plane_counts(const struct control_plane *p);
 
 struct fleet *control_plane_fleet(struct control_plane *p);
+struct call_watch *control_plane_watch(struct control_plane *p);
 MUST_USE bool control_plane_submit(struct control_plane *p, uint32_t instance_id, uint64_t ticket,
                                    const struct control_request *request, uint64_t deadline_us);
 

@@ -3,6 +3,7 @@
 #include "common/runtime/clock.h"
 #include "common/runtime/process.h"
 #include "services/signaling/http_site.h"
+#include "services/signaling/sideband_feed.h"
 #include "services/signaling/signaling_metrics.h"
 
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct service {
     struct http_server *http;
     struct http_watch *signal_watch;
     struct control_plane *plane;
+    struct sideband_feed *feed;
     struct calls_api *calls;
     struct web_files *files;
     struct http_site site;
@@ -130,8 +132,9 @@ static bool open_parts(struct service *s, struct fault *fault)
         key_ring_destroy(ring);
         return false;
     }
+    s->feed = sideband_feed_create(s->http, s->plane, s->config.answer_timeout_us);
     s->calls = calls_api_create(s->http, s->plane, ring, &s->config);
-    if (s->calls == NULL) {
+    if (s->feed == NULL || s->calls == NULL) {
         return fault_set(fault, FAULT_SYSTEM, "calls: out of memory");
     }
     load_page(s);
@@ -161,6 +164,7 @@ static void close_parts(struct service *s)
 {
     admin_http_stop(); /* it reads the counters of all the others */
     calls_api_destroy(s->calls);
+    sideband_feed_destroy(s->feed);
     control_plane_destroy(s->plane);
     http_server_unwatch(s->signal_watch);
     http_server_destroy(s->http);
@@ -207,6 +211,8 @@ static void handle_events(struct service *s, uint64_t now_us)
         case HTTP_EVENT_READABLE:
             if (event.tag == SIGNAL_TAG) {
                 handle_signals(s, now_us);
+            } else if (event.tag >= SIDEBAND_FEED_TAG_BEGIN) {
+                sideband_feed_readable(s->feed, event.tag, now_us);
             } else {
                 control_plane_readable(s->plane, event.tag, now_us);
             }
@@ -246,7 +252,9 @@ static void run_loop(struct service *s)
 {
     uint64_t now_us = clock_now_us();
     while (!may_end(s, now_us)) {
-        http_server_wait(s->http, time_earlier(s->tick_us, control_plane_next_timeout(s->plane)));
+        const uint64_t due_us =
+            time_earlier(control_plane_next_timeout(s->plane), sideband_feed_next_timeout(s->feed));
+        http_server_wait(s->http, time_earlier(s->tick_us, due_us));
         const uint64_t woken_us = clock_now_us();
         metric_set(s->beat, woken_us);
         handle_events(s, woken_us);

@@ -1,0 +1,49 @@
+/*
+ * call_watch.h - who wants to know what becomes of a call, and of its transceiver
+ *
+ * Takes:   calls to watch; what transceivers say of calls; the fleet, for its leases.
+ * Gives:   for each watched call its news: UNREACHABLE and REACHABLE in turn, then at most one
+ *          ENDED, which is the last: the watch is gone then.
+ * Bounds:  CALL_WATCH_MAX calls; add gives 0 beyond.
+ * Lost:    an event of a transceiver may be lost: then nothing is said until its route is given up.
+ * Loop:    call_watch_next until false, after each turn of the control plane.
+ */
+#ifndef EARSHOT_CALL_WATCH_H
+#define EARSHOT_CALL_WATCH_H
+
+#include "services/signaling/fleet.h"
+
+#define CALL_WATCH_MAX 4096
+/* The reason of ENDED when the route of the transceiver is given up. */
+#define CALL_WATCH_LOST "transceiver_lost"
+
+enum call_news_kind {
+    CALL_NEWS_UNREACHABLE, /* the lease of its transceiver ran out: the call may live on */
+    CALL_NEWS_REACHABLE,
+    CALL_NEWS_ENDED
+};
+
+struct call_news {
+    uint64_t handle;
+    uint64_t owner; /* as given to add */
+    enum call_news_kind kind;
+    char reason[CONTROL_TEXT_CHARS_MAX + 1]; /* of ENDED */
+};
+
+struct call_watch;
+
+struct call_watch *call_watch_create(void);
+void call_watch_destroy(struct call_watch *w);
+
+/* A handle, never 0. call_id: with its NUL. */
+uint64_t call_watch_add(struct call_watch *w, const char *call_id, uint32_t instance_id,
+                        uint64_t owner);
+/* No news any more. A handle that is gone: nothing. */
+void call_watch_remove(struct call_watch *w, uint64_t handle);
+
+/* A transceiver says that the call is over. */
+void call_watch_note_ended(struct call_watch *w, const char *call_id, struct bytes_view reason);
+MUST_USE bool call_watch_next(struct call_watch *w, const struct fleet *fleet,
+                              struct call_news *out, uint64_t now_us);
+
+#endif
