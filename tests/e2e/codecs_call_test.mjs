@@ -2,7 +2,7 @@
 import { createServer, connect } from 'node:net';
 
 import { openCall, openChromium } from './chromium.mjs';
-import { check, kill, metric, sleep, until, withSuite } from './suite.mjs';
+import { check, metric, sleep, until, useBackend, withSuite } from './suite.mjs';
 
 const tapPort = 7299;
 const stubPort = 7200;
@@ -10,12 +10,9 @@ const type = { audioIn: 0x20, speech: 0x30, dtmf: 0x31 };
 const headerBytes = 32;
 const fromRed = 4;
 
-// Signaling lets calls in again.
-const ready = async () => (await fetch('http://127.0.0.1:7803/readyz')).ok;
-
 // What the transceiver says to its backend, read on the way to it: docs/backend-protocol.md.
 class Tap {
-  frames = []; // { type, flags, json } of SPEECH and DTMF, and every AUDIO_IN without its samples
+  frames = []; // { type, flags, timeUs, json } of SPEECH and DTMF, and AUDIO_IN without its samples
 
   #server = createServer((transceiver) => {
     const backend = connect(stubPort, '127.0.0.1');
@@ -35,7 +32,8 @@ class Tap {
   #read(bytes) {
     while (bytes.length >= headerBytes && bytes.length >= 4 + bytes.readUInt32LE(0)) {
       const end = 4 + bytes.readUInt32LE(0);
-      const frame = { type: bytes[5], flags: bytes.readUInt16LE(6) };
+      const timeUs = Number(bytes.readBigUInt64LE(16));
+      const frame = { type: bytes[5], flags: bytes.readUInt16LE(6), timeUs };
       if (frame.type === type.speech || frame.type === type.dtmf) {
         frame.json = JSON.parse(bytes.subarray(headerBytes, end));
       }
@@ -73,7 +71,12 @@ const sending = `window.connections.at(-1).getStats().then((report) => {
   const out = all.find((s) => s.type === 'outbound-rtp' && s.kind === 'audio');
   const into = all.find((s) => s.type === 'inbound-rtp' && s.kind === 'audio');
   const codecOf = (s) => report.get(s?.codecId)?.mimeType;
-  return { sends: codecOf(out), hears: codecOf(into), bytes: out.bytesSent / out.packetsSent };
+  return {
+    sends: codecOf(out),
+    hears: codecOf(into),
+    packets: out.packetsSent,
+    bytes: out.bytesSent / out.packetsSent,
+  };
 })`;
 
 async function hang(page) {
@@ -92,8 +95,10 @@ async function checkHum(page, what) {
 async function checkRed(browser, tap) {
   const page = await openCall(browser);
   await checkHum(page, 'RED');
-  await sleep(1000);
-  const seen = await page.evaluate(sending);
+  const seen = await until('a second of it is sent', async () => {
+    const stats = await page.evaluate(sending);
+    return stats.packets > 50 && stats;
+  });
   // Its statistics name the codec inside of RED. A frame of Opus alone has some 80 bytes.
   check('Chromium sends each frame twice, as RED', seen.sends === 'audio/opus' && seen.bytes > 120,
     seen);
@@ -126,21 +131,20 @@ async function checkG711(browser, tap, mimeType) {
   const call = await openCall({ newPage: (options) => context.newPage(options) });
   await checkHum(call, mimeType);
   tap.frames.length = 0;
-  await sleep(1000);
   const seen = await call.evaluate(sending);
   check(`${mimeType} goes both ways`, seen.sends === mimeType && seen.hears === mimeType, seen);
-  const frames = tap.of(type.audioIn);
-  check('the backend gets 50 frames a second of it', frames.length > 40 && frames.length < 60,
-    frames.length);
+  await until('a second of it is told', () => tap.of(type.audioIn).length > 50);
+  const frames = tap.of(type.audioIn).slice(0, 51);
+  const seconds = (frames.at(-1).timeUs - frames[0].timeUs) / 1e6;
+  check('the backend gets 50 frames a second of it', Math.abs(50 / seconds - 50) < 2, seconds);
   await hang(call);
   await context.close();
 }
 
 const tap = new Tap();
 await tap.open();
+useBackend(tapPort);
 await withSuite(['--mode', 'echo'], async () => {
-  kill('transceiver')({ EARSHOT_BACKEND: `127.0.0.1:${tapPort}` });
-  await until('the transceiver is back', async () => await ready().catch(() => false));
   const browser = await openChromium();
   await checkRed(browser, tap);
   await checkKey(browser, tap);

@@ -16,10 +16,10 @@ const examples = [
 // What the microphone says, in seconds of its file.
 const turns = [
   { name: 'a long turn', start: 5, end: 8 },
-  { name: 'a turn into the answer', start: 9.8, end: 11 },
+  { name: 'a turn into the answer', start: 10.3, end: 11.5 },
 ];
 const fileSeconds = 30;
-const traceSeconds = 14; // the last answer is over by then
+const traceSeconds = 16; // the last answer is over by then
 
 const listens = (port) => new Promise((resolve) => {
   const socket = connect(port, '127.0.0.1');
@@ -45,9 +45,9 @@ async function talk({ port, program, script }) {
     check(`${script}: two turns, two answers`, user.length === 2 && agent.length === 2,
       [user.length, agent.length]);
     const [long, into] = user;
-    checkAnswer(`${script}: ${turns[0].name}`, long, agent, false);
-    checkInterruption(`${script}: ${turns[1].name}`, into, agent);
-    checkAnswer(`${script}: ${turns[1].name}`, into, agent, true);
+    checkAnswer(`${script}: ${turns[0].name}`, long, agent, false, trace);
+    checkInterruption(`${script}: ${turns[1].name}`, into, agent, trace);
+    checkAnswer(`${script}: ${turns[1].name}`, into, agent, true, trace);
   });
   check(`${script} is well`, backend.exitCode === null, backend.exitCode);
   backend.kill();

@@ -36,7 +36,8 @@ await withSuite(['--mode', 'echo'], async () => {
   const stats = await firefox.evaluateAsync(inbound);
   await firefox.screenshot(`${artefacts}/page-in-a-call-firefox.png`);
   check('no packet is lost', stats.packetsLost === 0, stats);
-  check('what comes back is no silence', stats.audioLevel > 0.02, stats.audioLevel);
+  await until('what comes back is no silence',
+    async () => (await firefox.evaluateAsync(inbound)).audioLevel > 0.02);
   check('the relay has one confirmed flow',
     await metric('relay', 'earshot_relay_flows', 'state="confirmed"') === 1);
 

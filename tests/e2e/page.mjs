@@ -32,6 +32,9 @@ export const codecsInUse = `window.connections.at(-1).getStats().then((report) =
 export const inbound = `window.connections.at(-1).getStats().then((report) =>
   ({ ...[...report.values()].find((s) => s.type === 'inbound-rtp' && s.kind === 'audio') }))`;
 
+// Whether the browser has played of it: only then its statistics say something.
+export const isHeard = `(${inbound}).then((stats) => stats.jitterBufferEmittedCount > 0)`;
+
 // A promise of the datagrams that the browser sent and received: DTLS, RTP and RTCP as its
 // transport counts them, and the checks of every pair of addresses. Chromium only.
 export const datagrams = `window.connections.at(-1).getStats().then((report) => {

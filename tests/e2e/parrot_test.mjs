@@ -33,11 +33,11 @@ await withSuite([], async () => {
   check('the agent spoke four times', agent.length === 1 + turns.length, agent.length);
   check('it began, before the user did', agent[0].start < user[0].start, agent[0].start);
   const [intoGreeting, long, intoAnswer] = user;
-  checkInterruption(turns[0].name, intoGreeting, agent);
-  checkAnswer(turns[0].name, intoGreeting, agent, true);
-  checkAnswer(turns[1].name, long, agent, false);
-  checkInterruption(turns[2].name, intoAnswer, agent);
-  checkAnswer(turns[2].name, intoAnswer, agent, true);
+  checkInterruption(turns[0].name, intoGreeting, agent, trace);
+  checkAnswer(turns[0].name, intoGreeting, agent, true, trace);
+  checkAnswer(turns[1].name, long, agent, false, trace);
+  checkInterruption(turns[2].name, intoAnswer, agent, trace);
+  checkAnswer(turns[2].name, intoAnswer, agent, true, trace);
 
   const said = await metric('inference-stub', 'earshot_stub_turns_total', 'outcome="said"');
   check('the stub heard three turns', said === turns.length, said);

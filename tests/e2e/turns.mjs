@@ -3,6 +3,7 @@ import { check } from './suite.mjs';
 
 const quietLevel = 1e-4; // mean square: -40 dB
 const pauseSeconds = 0.4; // within one utterance
+const lookSeconds = 0.04; // between two entries of a trace; more is a machine that was busy
 const silenceMsMax = 400; // from the user's first sound to the agent's silence
 const answerMsMax = 1500; // from the user's last sound to the first of the answer
 
@@ -36,18 +37,27 @@ export function sounds(trace, voice) {
 
 const ms = (seconds) => Math.round(1000 * seconds);
 
+// How long nobody looked between two seconds of a trace: a busy machine holds up what it measures.
+function lateSeconds(trace, from, to) {
+  const looks = trace.filter(({ second }) => second >= from && second <= to);
+  const pauses = looks.slice(1).map(({ second }, i) => second - looks[i].second);
+  return pauses.reduce((sum, pause) => sum + Math.max(0, pause - lookSeconds), 0);
+}
+
 // The agent's sound that `turn` interrupts, and how long it goes on under it.
-export function checkInterruption(name, turn, agent) {
+export function checkInterruption(name, turn, agent, trace) {
   const cut = agent.find(({ start, end }) => start < turn.start && end > turn.start);
   check(`${name}: the agent was speaking`, turn.start - (cut?.start ?? turn.start) > 0.5, cut);
-  const goesOnMs = ms((cut?.end ?? Infinity) - turn.start);
+  const end = cut?.end ?? Infinity;
+  const goesOnMs = ms(end - turn.start - lateSeconds(trace, turn.start, end));
   check(`${name}: it falls silent within ${silenceMsMax} ms`, goesOnMs <= silenceMsMax, goesOnMs);
 }
 
 // The agent's first sound after `turn`: soon, as loud, and, if nobody interrupts it, as long.
-export function checkAnswer(name, turn, agent, isWhole) {
+export function checkAnswer(name, turn, agent, isWhole, trace) {
   const answer = agent.find(({ start }) => start > turn.end);
-  const afterMs = ms((answer?.start ?? Infinity) - turn.end);
+  const start = answer?.start ?? Infinity;
+  const afterMs = ms(start - turn.end - lateSeconds(trace, turn.end, start));
   check(`${name}: it is said back within ${answerMsMax} ms`, afterMs <= answerMsMax, afterMs);
   if (!isWhole || !answer) return;
   const longer = (answer.end - answer.start) - (turn.end - turn.start);

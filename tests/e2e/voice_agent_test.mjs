@@ -2,7 +2,7 @@
 // hundred short utterances leave no delay behind
 import { Agent } from './agent.mjs';
 import { openCall, openChromium } from './chromium.mjs';
-import { inbound } from './page.mjs';
+import { inbound, isHeard } from './page.mjs';
 import { check, sleep, until, useBackend, withSuite } from './suite.mjs';
 
 const agentPort = 7300;
@@ -10,6 +10,7 @@ const utterances = 100;
 const utteranceSeconds = 0.2;
 const pauseMs = 100;
 const moreMsMax = 60; // speech leaves up to 20 ms before its slot, which a browser takes for jitter
+const growthMsMax = 50; // from the first utterances to the last
 
 const tone = (second) => 0.3 * Math.sin(2 * Math.PI * 440 * second);
 
@@ -41,11 +42,17 @@ async function checkDelay(agent, page, quietPage) {
     talking.push(ms);
     quiet.push(quietMs);
   }
+  check('every sample of the delay is a number', [...talking, ...quiet].every(Number.isFinite),
+    [talking, quiet]);
   console.log('ms of delay, each ten utterances:', talking.map(Math.round).join(' '));
   console.log('ms of delay, the call beside it: ', quiet.map(Math.round).join(' '));
   const more = talking.map((ms, tenth) => ms - quiet[tenth]).slice(-3).sort((a, b) => a - b);
   check(`after ${utterances} utterances sound waits at most ${moreMsMax} ms longer than in silence`,
     more[1] <= moreMsMax, more);
+  const growth = (delays) => delays.at(-1) - delays[0];
+  check(`the last ten wait at most ${growthMsMax} ms longer than the first ten`,
+    growth(talking) - Math.max(0, growth(quiet)) <= growthMsMax,
+    [growth(talking), growth(quiet)]);
 }
 
 // A key held for two seconds: Chromium sends one event, in segments of 1.3 s (RFC 4733 s.2.5.1.3).
@@ -71,7 +78,9 @@ await withSuite([], async () => {
   const quietPage = await openCall(browser);
   const page = await openCall(browser); // the agent speaks in the newest call
   await checkDigit(agent, page);
-
+  for (const call of [quietPage, page]) {
+    await until('the call is heard', () => call.evaluate(isHeard));
+  }
   await checkDelay(agent, page, quietPage);
   const reasons = agent.playback.filter(({ state }) => state === 'done');
   check('each was played to its end', reasons.length === utterances &&
