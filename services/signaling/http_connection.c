@@ -73,6 +73,7 @@ static bool read_request_line(struct http_connection *c)
 static void read_fields(struct http_connection *c)
 {
     c->request.query = copy_field(c->wsi, WSI_TOKEN_HTTP_URI_ARGS, c->query, sizeof(c->query));
+    c->request.host = copy_field(c->wsi, WSI_TOKEN_HOST, c->host, sizeof(c->host));
     c->request.authorization = copy_field(c->wsi, WSI_TOKEN_HTTP_AUTHORIZATION, c->authorization,
                                           sizeof(c->authorization));
     c->request.content_type =
@@ -201,7 +202,8 @@ int http_connection_on_header(struct http_connection *c, uint64_t now_us)
     if (c->state != HTTP_CONNECTION_READING) {
         return -1; /* sent ahead, and read while the answer before it waits for the kernel */
     }
-    c->request = (struct http_request){0};
+    c->request = (struct http_request){.peer = c->peer};
+    http_response_make_request_id(c->request.id);
     c->body_len = 0;
     c->body_expected = 0;
     c->request_count++;
@@ -271,6 +273,7 @@ void http_connection_answer(struct http_connection *c, const struct http_respons
         .origins = &c->config->origins,
         .origin = c->request.origin,
         .asked_request_headers = c->request.asked_request_headers,
+        .request_id = c->request.id,
         .is_last = c->is_last,
         .unix_s = clock_unix_us() / US_PER_S,
     };

@@ -57,6 +57,7 @@ struct http_connection {
     struct http_request request;
     char path[HTTP_PATH_CHARS_MAX + 1];
     char query[HTTP_QUERY_CHARS_MAX + 1];
+    char host[HTTP_PATH_CHARS_MAX + 1];
     char authorization[HTTP_AUTHORIZATION_CHARS_MAX + 1];
     char content_type[HTTP_TYPE_CHARS_MAX + 1];
     char user_agent[HTTP_TYPE_CHARS_MAX + 1];

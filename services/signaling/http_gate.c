@@ -37,10 +37,13 @@ static void refuse_head(struct http_connection *c, enum http_screen_verdict verd
 {
     const struct http_response r = http_screen_answer(verdict);
     const struct bytes_view body = http_response_body(&r);
+    char request_id[HTTP_REQUEST_ID_CHARS + 1];
+    http_response_make_request_id(request_id);
     const struct http_head_context context = {
         .origins = &c->config->origins,
         .origin = http_screen_field(head, "origin"),
         .asked_request_headers = http_screen_field(head, "access-control-request-headers"),
+        .request_id = request_id,
         .is_last = true,
         .unix_s = clock_unix_us() / US_PER_S,
     };

@@ -1,6 +1,7 @@
 /* http_response.c - see http_response.h */
 #include "services/signaling/http_response.h"
 
+#include "common/base/random.h"
 #include "services/signaling/http_field.h"
 
 #include <assert.h>
@@ -34,6 +35,17 @@ static size_t write_error(const char *code, struct bytes_view message, char *tex
     return len;
 }
 
+void http_response_make_request_id(char id[HTTP_REQUEST_ID_CHARS + 1])
+{
+    uint8_t bytes[8];
+    random_fill(random_system(), bytes, sizeof(bytes));
+    memcpy(id, "req_", 4);
+    const bool fits =
+        bytes_to_hex(bytes_view_of(bytes, sizeof(bytes)), id + 4, HTTP_REQUEST_ID_CHARS - 3);
+    assert(fits);
+    (void)fits;
+}
+
 struct http_response http_response_error(unsigned status, const char *code,
                                          struct bytes_view message)
 {
@@ -65,6 +77,8 @@ static const char *reason_phrase(unsigned status)
         {201, "Created"},
         {204, "No Content"},
         {400, "Bad Request"},
+        {401, "Unauthorized"},
+        {403, "Forbidden"},
         {404, "Not Found"},
         {405, "Method Not Allowed"},
         {411, "Length Required"},
@@ -74,6 +88,7 @@ static const char *reason_phrase(unsigned status)
         {415, "Unsupported Media Type"},
         {422, "Unprocessable Content"},
         {428, "Precondition Required"},
+        {429, "Too Many Requests"},
         {431, "Request Header Fields Too Large"},
         {500, "Internal Server Error"},
         {501, "Not Implemented"},
@@ -176,6 +191,9 @@ size_t http_response_head(const struct http_response *r, const struct http_head_
     add_field(&h, "Cache-Control", r->cache_control);
     add_field(&h, "Content-Security-Policy", r->page_policy);
     add_field(&h, "X-Content-Type-Options", "nosniff");
+    /* RFC 9110 s.15.5.2: a 401 says how to do better. */
+    add_field(&h, "WWW-Authenticate", r->wants_bearer ? "Bearer" : NULL);
+    add_field(&h, "x-request-id", context->request_id);
     if (r->retry_after_s > 0) {
         add(&h, "Retry-After: %u\r\n", r->retry_after_s);
     }

@@ -18,6 +18,7 @@
 #define HTTP_LOCATION_CHARS     64
 #define HTTP_ETAG_CHARS         8
 #define HTTP_ASKED_CHARS_MAX    512 /* of Access-Control-Request-Headers */
+#define HTTP_REQUEST_ID_CHARS   20  /* "req_" and 64 random bits */
 
 struct http_response {
     unsigned status;
@@ -30,6 +31,7 @@ struct http_response {
     const char *cache_control;  /* static text or NULL */
     const char *page_policy;    /* static text or NULL: Content-Security-Policy */
     unsigned retry_after_s;     /* 0 = do not say */
+    bool wants_bearer;          /* of a 401: WWW-Authenticate */
     bool is_preflight;          /* the answer to OPTIONS: with the three fields that it asks for */
     struct bytes_view body;     /* borrowed, unless the response has a body of its own */
     size_t own_body_len;
@@ -43,6 +45,9 @@ struct http_origins {
     size_t allowed_count;
 };
 
+/* A new name for a request, to find it in a log. */
+void http_response_make_request_id(char id[HTTP_REQUEST_ID_CHARS + 1]);
+
 /* code: "invalid_offer"; message: one line for a person, cut when it is very long. */
 struct http_response http_response_error(unsigned status, const char *code,
                                          struct bytes_view message);
@@ -55,6 +60,7 @@ struct http_head_context {
     const struct http_origins *origins;
     struct bytes_view origin;                /* Origin */
     struct bytes_view asked_request_headers; /* Access-Control-Request-Headers */
+    const char *request_id;                  /* NULL = none */
     bool is_last;                            /* the connection closes afterwards */
     uint64_t unix_s;
 };

@@ -85,8 +85,9 @@ struct http_server_config {
 
 struct http_request {
     enum http_method method;
-    struct bytes_view path;          /* without the query, percent-decoded */
-    struct bytes_view query;         /* behind the question mark, percent-decoded */
+    struct bytes_view path;  /* without the query, percent-decoded */
+    struct bytes_view query; /* behind the question mark, percent-decoded */
+    struct bytes_view host;
     struct bytes_view authorization; /* cleansed when the exchange ends */
     struct bytes_view content_type;
     struct bytes_view user_agent;
@@ -96,7 +97,9 @@ struct http_request {
     struct bytes_view asked_request_headers; /* Access-Control-Request-Headers */
     bool has_length;                         /* Content-Length was there */
     struct bytes_view body;
-    uint64_t received_us; /* when it was whole */
+    struct net_addr peer;
+    char id[HTTP_REQUEST_ID_CHARS + 1]; /* that its answer carries: x-request-id */
+    uint64_t received_us;               /* when it was whole */
 };
 
 enum http_event_kind {

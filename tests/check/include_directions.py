@@ -34,8 +34,10 @@ MAY_INCLUDE = {
         "common/base", "common/crypto", "common/stun", "common/routing", "common/control",
         "common/runtime",
     ],
+    "services/signaling/access": ["common/base", "common/crypto", "common/routing"],
     "services/signaling": [
         "common/base", "common/crypto", "common/routing", "common/control", "common/runtime",
+        "services/signaling/access",
     ],
     "services/inference-stub/realtime": ["common/base"],
     "services/inference-stub/sound": ["common/base"],

@@ -30,6 +30,7 @@ static void each_method_is_the_one_that_its_name_says(void **state)
         assert_int_equal(EVP_CIPHER_get_key_length(cipher_case[i].cipher),
                          cipher_case[i].key_bytes);
     }
+    assert_true(EVP_MD_is_a(m->sha256, "SHA256"));
     assert_true(EVP_MAC_is_a(m->siphash, "SIPHASH"));
     assert_true(EVP_KDF_is_a(m->hkdf, "HKDF"));
 }

@@ -1,0 +1,125 @@
+/* auth.c - see auth.h */
+#include "services/signaling/access/auth.h"
+
+#include "common/routing/key_ring.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#define SCHEME "Bearer"
+
+struct auth {
+    enum auth_mode mode;
+    struct api_keys *keys;
+    struct key_ring *ring;
+};
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+struct auth *auth_create(enum auth_mode mode, struct api_keys *keys)
+{
+    assert(mode == AUTH_OFF || keys != NULL);
+    struct auth *a = calloc(1, sizeof(*a));
+    if (a == NULL) {
+        api_keys_destroy(keys);
+        return NULL;
+    }
+    a->mode = mode;
+    a->keys = keys;
+    return a;
+}
+
+void auth_destroy(struct auth *a)
+{
+    if (a == NULL) {
+        return;
+    }
+    api_keys_destroy(a->keys);
+    key_ring_destroy(a->ring);
+    free(a);
+}
+
+void auth_set_keys(struct auth *a, struct api_keys *keys)
+{
+    api_keys_destroy(a->keys);
+    a->keys = keys;
+}
+
+bool auth_set_ring(struct auth *a, const struct key_ring *ring)
+{
+    struct key_ring *copy = key_ring_copy(ring);
+    if (copy == NULL) {
+        return false;
+    }
+    key_ring_destroy(a->ring);
+    a->ring = copy;
+    return true;
+}
+
+/* --- checks ----------------------------------------------------------------------------------- */
+
+static enum auth_verdict check_api_key(const struct auth *a, struct bytes_view key,
+                                       struct auth_identity *out)
+{
+    const struct api_key *found = key.len <= API_KEY_CHARS_MAX ? api_keys_find(a->keys, key) : NULL;
+    if (found == NULL) {
+        return AUTH_UNKNOWN_KEY;
+    }
+    if (found->role != API_KEY_APP) {
+        return AUTH_WRONG_ROLE;
+    }
+    memcpy(out->tenant, found->tenant, sizeof(out->tenant));
+    out->role = found->role;
+    out->offers_per_s = found->offers_per_s;
+    return AUTH_PASS;
+}
+
+enum auth_verdict auth_check_key(struct auth *a, struct bytes_view key, uint64_t unix_s,
+                                 struct auth_identity *out)
+{
+    (void)unix_s;
+    *out = (struct auth_identity){.role = API_KEY_APP};
+    if (a->mode == AUTH_OFF) {
+        return AUTH_PASS;
+    }
+    if (key.len == 0) {
+        return AUTH_MISSING;
+    }
+    return check_api_key(a, key, out);
+}
+
+/* RFC 6750 s.2.1, RFC 9110 s.11.1: the scheme in any case, blanks, then the key. */
+static struct bytes_view bearer_of(struct bytes_view field)
+{
+    const size_t scheme_len = sizeof(SCHEME) - 1;
+    if (field.len <= scheme_len || strncasecmp((const char *)field.data, SCHEME, scheme_len) != 0 ||
+        field.data[scheme_len] != ' ') {
+        return (struct bytes_view){0};
+    }
+    size_t begin = scheme_len;
+    while (begin < field.len && field.data[begin] == ' ') {
+        begin++;
+    }
+    return bytes_view_of(field.data + begin, field.len - begin);
+}
+
+enum auth_verdict auth_check(struct auth *a, struct bytes_view authorization, uint64_t unix_s,
+                             struct auth_identity *out)
+{
+    return auth_check_key(a, bearer_of(authorization), unix_s, out);
+}
+
+const char *auth_verdict_name(enum auth_verdict verdict)
+{
+    static const char *const name[AUTH_VERDICT_COUNT] = {
+        [AUTH_PASS] = "pass",
+        [AUTH_MISSING] = "missing",
+        [AUTH_UNKNOWN_KEY] = "unknown_key",
+        [AUTH_BAD_SECRET] = "bad_secret",
+        [AUTH_EXPIRED] = "expired",
+        [AUTH_WRONG_ROLE] = "wrong_role",
+        [AUTH_API_KEY_WANTED] = "api_key_wanted",
+    };
+    return name[verdict];
+}
