@@ -43,8 +43,8 @@ static bool prepare_greeting(const struct stub_config *config, struct stub_behav
                              struct fault *fault)
 {
     return config->mode != DIALOGUE_PARROT ||
-           speech_synthesize(config->greeting, &behaviour->greeting_16k, &behaviour->greeting_24k,
-                             fault);
+           (speech_synthesize(config->greeting, 16000, &behaviour->greeting_16k, fault) &&
+            speech_synthesize(config->greeting, 24000, &behaviour->greeting_24k, fault));
 }
 
 static bool serve(const struct stub_config *config, struct stub_behaviour *behaviour, int signal_fd,

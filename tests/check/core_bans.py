@@ -21,7 +21,11 @@ PURE = (
     "services/transceiver/port/call_setup.",
     "services/transceiver/port/relay_leg.",
     "services/inference-stub/dialogue.",
+    "services/inference-stub/sound/sound.",
+    "services/inference-stub/sound/speech_desk.",
+    "services/inference-stub/sound/step_cutter.",
     "services/inference-stub/sound/tone.",
+    "services/inference-stub/sound/turn_detector.",
     "services/inference-stub/sound/turn_recorder.",
     "services/inference-stub/sound/voice_activity.",
 )

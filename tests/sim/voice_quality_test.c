@@ -43,15 +43,13 @@ static struct lossy_voice *told_20;
 static size_t say(const char *text, int16_t *out, size_t room)
 {
     struct pcm_view at_16k;
-    struct pcm_view at_24k;
     struct pcm_view at_48k;
     struct fault fault;
-    assert_true(speech_synthesize(text, &at_16k, &at_24k, &fault));
+    assert_true(speech_synthesize(text, 16000, &at_16k, &fault));
     assert_true(pcm_resample(at_16k, 16000, 48000, &at_48k));
     const size_t count = at_48k.count < room ? at_48k.count : room;
     memcpy(out, at_48k.samples, count * sizeof(*out));
     speech_free(&at_16k);
-    speech_free(&at_24k);
     speech_free(&at_48k);
     return count;
 }

@@ -22,7 +22,8 @@ static void a_sentence_sounds_at_both_rates(void **state)
     struct fault fault = {0};
     struct pcm_view at_16k;
     struct pcm_view at_24k;
-    assert_true(speech_synthesize("Hello there.", &at_16k, &at_24k, &fault));
+    assert_true(speech_synthesize("Hello there.", 16000, &at_16k, &fault));
+    assert_true(speech_synthesize("Hello there.", 24000, &at_24k, &fault));
     assert_in_range(at_16k.count, 16000 / 2, 16000 * 2);
     assert_int_equal(at_24k.count, at_16k.count * 3 / 2);
     const double level = root_mean_square(at_16k);

@@ -1,7 +1,7 @@
 /*
  * pcm_resample.h - a whole piece of sound at another rate
  *
- * The only room that sees Speex. For start-up: not for audio on its way.
+ * The only file of the stub that sees Speex. For whole sentences: not for audio on its way.
  */
 #ifndef EARSHOT_PCM_RESAMPLE_H
 #define EARSHOT_PCM_RESAMPLE_H

@@ -18,7 +18,7 @@ static cst_voice *open_voice(void)
     return voice;
 }
 
-bool speech_synthesize(const char *text, struct pcm_view *at_16k, struct pcm_view *at_24k,
+bool speech_synthesize(const char *text, uint32_t rate_hz, struct pcm_view *out,
                        struct fault *fault)
 {
     cst_voice *voice = open_voice();
@@ -29,14 +29,9 @@ bool speech_synthesize(const char *text, struct pcm_view *at_16k, struct pcm_vie
     }
     /* Not by cst_wave_resample: it copies overlapping memory and softens by 2 dB. */
     const struct pcm_view spoken = {wave->samples, (size_t)wave->num_samples};
-    const uint32_t rate_hz = (uint32_t)wave->sample_rate;
-    const bool has_16k = pcm_resample(spoken, rate_hz, 16000, at_16k);
-    const bool has_24k = has_16k && pcm_resample(spoken, rate_hz, 24000, at_24k);
+    const bool is_good = pcm_resample(spoken, (uint32_t)wave->sample_rate, rate_hz, out);
     delete_wave(wave);
-    if (has_16k && !has_24k) {
-        speech_free(at_16k);
-    }
-    return has_24k || fault_set(fault, FAULT_SYSTEM, "no memory for speech");
+    return is_good || fault_set(fault, FAULT_SYSTEM, "no memory for speech");
 }
 
 void speech_free(struct pcm_view *pcm)

@@ -1,8 +1,8 @@
 /*
- * speech.h - text becomes speech, once, at start
+ * speech.h - text becomes speech
  *
- * The only room that sees flite. Its library is not thread safe and takes some 100 ms for a
- * sentence: call from one thread, before any loop runs.
+ * The only file that sees flite. Its library is not thread safe and takes some 100 ms for a
+ * sentence: one thread of a process calls this, and none that runs a loop.
  */
 #ifndef EARSHOT_SPEECH_H
 #define EARSHOT_SPEECH_H
@@ -12,9 +12,9 @@
 
 #define SPEECH_TEXT_CAP 512
 
-/* The same sound at both rates, to be freed with speech_free. False and a fault, and nothing to
+/* The sound at 16000 or 24000 Hz, to be freed with speech_free. False and a fault, and nothing to
  * free, when flite makes no sound of the text. */
-MUST_USE bool speech_synthesize(const char *text, struct pcm_view *at_16k, struct pcm_view *at_24k,
+MUST_USE bool speech_synthesize(const char *text, uint32_t rate_hz, struct pcm_view *out,
                                 struct fault *fault);
 void speech_free(struct pcm_view *pcm);
 

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#define ONSET_DB 12.0
-
 /* The floor stays in this range: a silent line is not a reason to take a breath for speech, nor a
  * loud one to take nothing for it. */
 #define FLOOR_MIN_DBOV   (-60.0)
@@ -17,7 +15,8 @@
 
 void voice_activity_init(struct voice_activity *v)
 {
-    *v = (struct voice_activity){.floor_dbov = FLOOR_START_DBOV};
+    *v = (struct voice_activity){
+        .onset_db = VOICE_ONSET_DB, .stop_ms = VOICE_STOP_MS, .floor_dbov = FLOOR_START_DBOV};
 }
 
 static double mean_square(struct pcm_view step)
@@ -43,12 +42,12 @@ static void move_floor(struct voice_activity *v, double level_dbov)
 
 static bool step_is_loud(struct voice_activity *v, struct pcm_view step)
 {
-    const double energy = mean_square(step);
-    if (energy <= 0) {
+    v->energy = mean_square(step) / (32768.0 * 32768.0);
+    if (v->energy <= 0) {
         return false; /* a gap in the line: it tells nothing about the room */
     }
-    const double level_dbov = 10 * log10(energy / (32768.0 * 32768.0));
-    const bool is_loud = level_dbov > v->floor_dbov + ONSET_DB;
+    const double level_dbov = 10 * log10(v->energy);
+    const bool is_loud = level_dbov > v->floor_dbov + v->onset_db;
     move_floor(v, level_dbov);
     return is_loud;
 }
@@ -78,7 +77,7 @@ enum voice_change voice_activity_step(struct voice_activity *v, struct pcm_view 
         return VOICE_UNCHANGED;
     }
     v->quiet_ms += VOICE_STEP_MS;
-    if (v->quiet_ms < VOICE_STOP_MS) {
+    if (v->quiet_ms < v->stop_ms) {
         return VOICE_UNCHANGED;
     }
     voice_activity_stop(v);
