@@ -20,9 +20,7 @@
 #include "services/transceiver/core/session/backend_side.h"
 #include "services/transceiver/core/session/client_leg.h"
 #include "services/transceiver/core/session/session_event.h"
-#include "services/transceiver/core/session/voice_downlink.h"
-#include "services/transceiver/core/session/voice_rtcp.h"
-#include "services/transceiver/core/session/voice_uplink.h"
+#include "services/transceiver/core/session/voice_side.h"
 
 #define SESSION_CALL_ID_CAP  65
 #define SESSION_TENANT_BYTES 16
