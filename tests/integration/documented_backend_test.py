@@ -11,6 +11,7 @@ import time
 import unittest
 
 import backend_wire as wire
+from free_port import free_port
 
 sys.argv.pop(1)  # the folder of programs: this test needs none
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
@@ -22,12 +23,6 @@ def documented_backend(port):
     with open(DOCUMENT, encoding="utf-8") as file:
         program = re.search(r"^```python\n(.*?)^```", file.read(), re.DOTALL | re.MULTILINE)[1]
     return program.replace(PORT_IN_DOCUMENT, str(port))
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class DocumentedBackend(unittest.TestCase):

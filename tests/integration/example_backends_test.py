@@ -10,6 +10,7 @@ import time
 import unittest
 
 import backend_wire as wire
+from free_port import free_port
 
 sys.argv.pop(1)  # the folder of programs: this test needs none
 EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
@@ -19,12 +20,6 @@ FRAME_US = 20000
 FRAME_SAMPLES = 480
 LINES_MAX, COLUMNS_MAX = 80, 100
 PATIENCE_S = 20
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def sound(number):

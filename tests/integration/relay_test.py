@@ -2,6 +2,7 @@
 
 import os
 import random
+import select
 import signal
 import socket
 import struct
@@ -13,6 +14,7 @@ import unittest
 import urllib.error
 import urllib.request
 
+from free_port import free_port, free_ports
 from media_wire import (ANNOUNCEMENT, DOWNLINK, TCP, Key, Publisher, announcement, field,
                         stun_request)
 
@@ -34,28 +36,6 @@ def udp(address="127.0.0.1", port=0):
     return out
 
 
-def free_port(kind=socket.SOCK_STREAM):
-    with socket.socket(socket.AF_INET, kind) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def free_port_range():
-    """The first of INTERNAL_PORTS free UDP ports in a row."""
-    while True:
-        first = random.randrange(10000, 32000)
-        held = []
-        try:
-            for port in range(first, first + INTERNAL_PORTS):
-                held.append(udp(port=port))
-            return first
-        except OSError:
-            continue
-        finally:
-            for one in held:
-                one.close()
-
-
 class Relay:
     """A relay that can be killed and started again at the same addresses."""
 
@@ -63,7 +43,7 @@ class Relay:
         self.folder, self.key = folder, key
         self.public = [(ip, free_port(socket.SOCK_DGRAM)) for ip in listen]
         self.admin_port, self.control_port = free_port(), free_port()
-        self.internal_port = free_port_range()
+        self.internal_port = free_ports(INTERNAL_PORTS, socket.SOCK_DGRAM)
         self.keys = os.path.join(folder, "keys")
         key.store(self.keys)
         self.config = config
@@ -183,6 +163,21 @@ class Transceiver:
         flags, instance, session, client, datagram = self.key.open_shim(packet)
         assert flags == 0 and instance == self.instance
         return session, client, datagram, relay
+
+    def hear_again(self, session, send):
+        """(client, datagram) of this session, however often it must be sent: a worker takes what is
+        new at its next turn, and has no counter for it."""
+        deadline = time.monotonic() + FIND_S
+        while True:
+            assert time.monotonic() < deadline, f"session {session} was not heard"
+            send()
+            while self.socket_has_datagram(0.1):
+                heard, client, datagram, _ = self.hear()
+                if heard == session:
+                    return client, datagram
+
+    def socket_has_datagram(self, seconds):
+        return bool(select.select([self.socket], [], [], seconds)[0])
 
     def say(self, relay, session, client, datagram, flags=DOWNLINK):
         self.socket.sendto(self.key.shim(flags, self.instance, session, client, datagram), relay)
@@ -426,11 +421,9 @@ class RelayTest(unittest.TestCase):
         for session, client, back in calls:
             transceiver.say(back, session, client.getsockname(), DTLS)
             self.assertEqual(client.recvfrom(2000), (DTLS, relay.public[0]))
-        time.sleep(0.3)  # a lesson has no counter to wait for
         for session, client, back in calls:
-            client.sendto(RTP, relay.public[0])
-            heard, peer, datagram, _ = transceiver.hear()
-            self.assertEqual((heard, peer, datagram), (session, client.getsockname(), RTP))
+            heard = transceiver.hear_again(session, lambda: client.sendto(RTP, relay.public[0]))
+            self.assertEqual(heard, (client.getsockname(), RTP))
 
     def test_calls_outlive_a_restart(self):
         self.restart_in_calls(2, 2)
@@ -541,16 +534,13 @@ class RelayTest(unittest.TestCase):
         info = 'earshot_key_ring_key_info{ring="media",key_id="%02d",active="%s"}'
         relay.wait_for("the new key", lambda: relay.metrics().get(info % (9, "true")) == 1)
         self.assertEqual(relay.metrics()[info % (7, "false")], 1)
-        time.sleep(0.3)  # each worker takes its ring at its next turn
-        for _ in range(8):  # some of them for either worker
+        old, transceiver.key = transceiver.key, new
+        for turn in range(8):  # some of them for either worker
             client = self.client()
-            token = Key(9, new.secret).token(CLUSTER, transceiver.instance, 3)
-            client.sendto(stun_request(token + ":peer"), relay.public[0])
-            packet = transceiver.socket.recv(2000)
-            self.assertEqual(new.open_shim(packet)[2], 3)
-            old = transceiver.token(4)  # what was sealed before the rotation still opens
-            client.sendto(stun_request(old + ":peer"), relay.public[0])
-            self.assertEqual(new.open_shim(transceiver.socket.recv(2000))[2], 4)
+            # What was sealed before the rotation still opens.
+            for session, key in ((10 + turn, Key(9, new.secret)), (20 + turn, old)):
+                check = stun_request(key.token(CLUSTER, transceiver.instance, session) + ":peer")
+                transceiver.hear_again(session, lambda: client.sendto(check, relay.public[0]))
 
     def test_every_datagram_is_counted_once(self):
         relay = self.relay(workers=2)

@@ -13,18 +13,14 @@ import threading
 import time
 import unittest
 
+from free_port import free_port
+
 FOLDER = sys.argv.pop(1)
 SIGNALING = os.path.join(FOLDER, "earshot-signaling")
 FAKE = os.path.join(FOLDER, "fake_transceiver")
 SDP = {"Content-Type": "application/sdp"}
 CALLS = "/v1/realtime/calls"
 PATIENCE_S = 10
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def wait_until(condition, what):

@@ -14,15 +14,10 @@ import urllib.request
 
 import backend_wire as wire
 from backend_wire import Wire
+from free_port import free_port
 
 PROGRAM = os.path.join(sys.argv.pop(1), "earshot-inference-stub")
 PLENTY_US = 3600 * 10**6
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Stub:
@@ -71,6 +66,12 @@ class Stub:
     def wait_for_metric(self, name, value):
         deadline = time.monotonic() + 10
         while self.metric(name) != value:
+            assert time.monotonic() < deadline, f"{name} is {self.metric(name)}, not {value}"
+            time.sleep(0.02)
+
+    def wait_for_metric_at_least(self, name, value):
+        deadline = time.monotonic() + 10
+        while self.metric(name) < value:
             assert time.monotonic() < deadline, f"{name} is {self.metric(name)}, not {value}"
             time.sleep(0.02)
 
@@ -226,6 +227,24 @@ class StubTest(unittest.TestCase):
         self.assertTrue(frames[-1].json()["fatal"])
         return frames[-1].json()["code"]
 
+    def dial_and_send(self, stub, some):
+        connection = self.dial(stub, greet=False)
+        connection.socket.sendall(some)
+        return connection
+
+    def assert_close_takes(self, seconds, dial, attempts=3):
+        """A busy machine may close late, but not each time; nothing closes early."""
+        for _ in range(attempts):
+            connection = dial()
+            begin = time.monotonic()
+            frames = connection.hear_end()
+            took = time.monotonic() - begin
+            self.assertEqual(frames[-1].json()["code"], "timeout")
+            self.assertGreater(took, seconds - 0.8)
+            if took < seconds + 0.8:
+                return frames
+        self.fail(f"each took longer than {seconds} s, the last one {took} s")
+
     def test_strangers_are_told_and_closed(self):
         stub = self.run_stub("echo")
         garbage = self.dial(stub, greet=False)
@@ -234,17 +253,13 @@ class StubTest(unittest.TestCase):
         version = self.dial(stub, greet=False)
         version.send_json(wire.HELLO, versions=[7])
         self.assertEqual(self.closed_after_error(version), "version")
-        silent = self.dial(stub, greet=False)
-        silent.socket.sendall(b"\x20\0\0")
-        begin = time.monotonic()
-        self.assertEqual(self.closed_after_error(silent), "timeout")
-        self.assertLess(abs(time.monotonic() - begin - 2), 0.7)
+        self.assert_close_takes(2, lambda: self.dial_and_send(stub, b"\x20\0\0"))
         gap = self.dial(stub)
         gap.sent[0] += 1
         gap.send(wire.PING, payload=b"12345678")
         self.assertEqual(self.closed_after_error(gap), "sequence")
         for reason in ("bad_frame", "version", "hello_timeout", "sequence"):
-            stub.wait_for_metric(
+            stub.wait_for_metric_at_least(
                 f'earshot_stub_connections_closed_total{{reason="{reason}"}}', 1)
 
     def test_who_never_reads_is_closed_and_the_others_do_not_notice(self):
@@ -279,12 +294,9 @@ class StubTest(unittest.TestCase):
         self.dial(stub)
 
     def test_a_silent_transceiver_is_dead_after_three_heartbeats(self):
-        connection = self.dial(self.run_stub("echo"))
-        begin = time.monotonic()
-        frames = connection.hear_end()
-        self.assertLess(abs(time.monotonic() - begin - 3), 0.8)
+        stub = self.run_stub("echo")
+        frames = self.assert_close_takes(3, lambda: self.dial(stub))
         self.assertGreaterEqual([frame.type for frame in frames].count(wire.PING), 2)
-        self.assertEqual(frames[-1].json()["code"], "timeout")
 
     # --- the process ---
 

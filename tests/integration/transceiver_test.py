@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 
 import backend_wire as wire
+from free_port import free_port
 from media_wire import CONTROLLED, DOWNLINK, PROBE, TCP, Key, Subscriber, fields, stun_check
 
 PROGRAMS = sys.argv.pop(1)
@@ -44,12 +45,6 @@ a=rtpmap:111 opus/48000/2
 MEDIA_ADDRESS, CONTROL_URL, CAPACITY, ACTIVE, STATE, BACKEND_UP = 4, 5, 8, 9, 13, 14
 DEADLINE, KEY_IDS, SEQUENCE, ACTIVE_KEY = 15, 16, 18, 20
 READY, FULL, DRAINING = 1, 2, 3
-
-
-def free_port(kind=socket.SOCK_STREAM):
-    with socket.socket(socket.AF_INET, kind) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Backend:

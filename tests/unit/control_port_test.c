@@ -18,6 +18,7 @@ struct world {
     struct control_decoder *decoder;
     uint8_t *message;
     uint64_t skipped_us; /* time that the test has let pass at once */
+    uint64_t held_us;    /* the time that it is, as long as it is not 0 */
 };
 
 static struct message_port *open_port(enum message_port_kind kind)
@@ -92,7 +93,7 @@ static void close_world(struct world *w)
 
 static uint64_t now_us(const struct world *w)
 {
-    return clock_now_us() + w->skipped_us;
+    return w->held_us != 0 ? w->held_us : clock_now_us() + w->skipped_us;
 }
 
 /* One turn of the control loop, of at most `timeout_ms`, while `fd` is watched too. */
@@ -203,8 +204,7 @@ static void it_is_said_again_each_half_second(void **state)
     (void)state;
     struct world w;
     open_world(&w);
-    const uint64_t begin_us = now_us(&w);
-    assert_in_range(control_port_next_timeout(w.port), begin_us - 100000, begin_us + 500000);
+    assert_true(control_port_next_timeout(w.port) <= now_us(&w) + 500000);
     uint64_t sequence = hear_announcement(&w, 0).sequence;
     for (int i = 0; i < 20; i++) {
         const uint64_t due_us = control_port_next_timeout(w.port);
@@ -293,9 +293,9 @@ static void the_same_request_gets_the_same_reply_for_thirty_seconds(void **state
         assert_int_equal(reply.session_id, created.session_id);
         assert_true(bytes_equal(reply.answer_sdp, bytes_view_of(first, first_bytes)));
         assert_int_equal(metric_get(&event_loop_calls(w.shard.loop)->sessions_created), 1);
-        w.skipped_us += stored_us + 29 * US_PER_S - now_us(&w);
+        w.held_us = stored_us + 29 * US_PER_S;
     }
-    w.skipped_us += 2 * US_PER_S;
+    w.held_us = stored_us + 31 * US_PER_S;
     assert_int_not_equal(ask(&w, &request).session_id, created.session_id);
     assert_int_equal(metric_get(&event_loop_calls(w.shard.loop)->sessions_created), 2);
     close_world(&w);

@@ -10,6 +10,7 @@
 
 #include "common/runtime/clock.h"
 #include "services/signaling/http_server.h"
+#include "tests/free_port.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -43,17 +44,6 @@ static inline struct sockaddr_in world_address(const char *ip, uint16_t port)
     return address;
 }
 
-static inline uint16_t world_free_port(void)
-{
-    struct sockaddr_in address = world_address("127.0.0.1", 0);
-    socklen_t len = sizeof(address);
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, len), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &len), 0);
-    (void)close(fd);
-    return ntohs(address.sin_port);
-}
-
 static inline void world_open_with(const struct http_server_config *config)
 {
     struct fault fault = {0};
@@ -77,7 +67,7 @@ static inline int world_open(void **state)
                                         .request_timeout_us = 2 * US_PER_S,
                                         .idle_timeout_us = US_PER_S,
                                         .origins = {.is_any = true}};
-    (void)snprintf(text, sizeof(text), "127.0.0.1:%u", world_free_port());
+    (void)snprintf(text, sizeof(text), "127.0.0.1:%u", free_port(SOCK_STREAM));
     assert_true(net_addr_parse(text, &config.listen));
     world_open_with(&config);
     return 0;

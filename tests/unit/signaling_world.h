@@ -11,6 +11,7 @@
 #include "common/runtime/clock.h"
 #include "common/runtime/message_port.h"
 #include "services/signaling/http_site.h"
+#include "tests/free_port.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -50,18 +51,6 @@ static struct {
     char answer[16384]; /* of the last request */
 } world;
 
-static inline uint16_t world_free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t len = sizeof(address);
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, len), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &len), 0);
-    (void)close(fd);
-    return ntohs(address.sin_port);
-}
-
 static inline struct key_ring *world_ring(uint8_t key_id)
 {
     static const uint8_t secret[KEY_RING_SECRET_BYTES] = {1, 2, 3};
@@ -86,7 +75,7 @@ static inline void world_open_transceiver(void)
                                                .start_time_unix_us = 1};
     assert_true(net_addr_parse("127.0.0.1:4000", &world.said.media_address));
     (void)snprintf(world.said.control_url, sizeof(world.said.control_url), "tcp://127.0.0.1:%u",
-                   world_free_port());
+                   free_port(SOCK_STREAM));
     world.decoder = control_decoder_create();
     world.pub = message_port_open(MESSAGE_PORT_PUB, &fault);
     world.rep = message_port_open(MESSAGE_PORT_REP, &fault);
@@ -104,7 +93,7 @@ static inline int world_open(void **state)
                    "keys: unused\ningress:\n  - {name: a, udp: \"203.0.113.10:3478\"}\n"
                    "control_listen: 127.0.0.1:%u\nanswer_timeout: 300ms\n"
                    "http:\n  listen: 127.0.0.1:%u\n  connections_max: 32\n",
-                   world_free_port(), world_free_port());
+                   free_port(SOCK_STREAM), free_port(SOCK_STREAM));
     assert_true(signaling_config_parse(bytes_view_of_text(text), "world", &world.config, &fault));
     world.http = http_server_create(&world.config.http, &fault);
     assert_non_null(world.http);
