@@ -255,6 +255,19 @@ static void when_the_backend_says_no_more_the_rest_is_said_and_stays_open(void *
     expect_done(t, 2, UTTERANCE_SESSION_END);
 }
 
+static void when_the_backend_says_no_more_nothing_starves(void **state)
+{
+    struct utterance_table *t = *state;
+    (void)piece(t, 1, FRAME, false);
+    speak(t, NOW_US);
+    assert_int_equal(utterance_table_turn(t, NOW_US), 0);
+    utterance_table_drain(t);
+    assert_int_equal(utterance_table_turn(t, NOW_US + 3 * US_PER_S), 0);
+    expect(t, UTTERANCE_EVENT_STARTED, 1);
+    expect(t, UTTERANCE_EVENT_UNDERRUN, 1);
+    expect_nothing(t);
+}
+
 static void ticks_and_microseconds_tell_the_same_place(void **state)
 {
     (void)state;
@@ -285,6 +298,7 @@ int main(void)
         TEST(a_new_backend_is_told_backend_lost_once_and_nothing_of_before),
         TEST(the_position_is_that_of_the_newest_also_when_it_is_done),
         TEST(when_the_backend_says_no_more_the_rest_is_said_and_stays_open),
+        TEST(when_the_backend_says_no_more_nothing_starves),
         cmocka_unit_test(ticks_and_microseconds_tell_the_same_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

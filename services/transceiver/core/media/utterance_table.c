@@ -287,7 +287,8 @@ static void wait_for_more(struct utterance_table *t, struct utterance *u, uint64
         tell_underrun(t, u);
     }
     u->since_us = time_earlier(u->since_us, now_us);
-    if (t->has_backend && time_since(u->since_us, now_us) >= UTTERANCE_STARVE_US) {
+    if (t->has_backend && !t->is_draining &&
+        time_since(u->since_us, now_us) >= UTTERANCE_STARVE_US) {
         finish(t, UTTERANCE_STARVED, now_us);
     }
 }
