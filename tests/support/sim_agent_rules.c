@@ -141,7 +141,7 @@ static void said_audio(struct sim_agent_rules *r, const struct backend_frame *fr
     if ((frame->flags & BACKEND_FLAG_LAST) != 0) {
         complete(u, now_us);
     }
-    u->latest_us = now_us;
+    u->latest_us = media_us > 0 ? now_us : u->latest_us; /* an empty frame feeds nobody */
 }
 
 static void said_flush(struct sim_agent_rules *r, const struct backend_frame *frame)
@@ -288,6 +288,9 @@ static void heard_playback(struct sim_agent_rules *r, const struct backend_frame
 {
     const uint64_t sent_us = sim_agent_rules_number(frame, "sent_us");
     const uint64_t heard_us = sim_agent_rules_number(frame, "heard_us");
+    if (r->newest == 0 && !r->is_accepted && says(frame, "\"backend_lost\"")) {
+        return; /* of the backend before, told to one that knows nothing of it */
+    }
     if (frame->utterance == 0 || frame->utterance >= SIM_AGENT_UTTERANCES_MAX ||
         !r->utterance[frame->utterance].is_accepted) {
         sim_journal_fault(r->journal, now_us, "PLAYBACK is of an utterance that was said: %" PRIu32,

@@ -10,6 +10,7 @@
 
 #define OUTPUT_BYTES  (4 * 1024 * 1024)
 #define SPEECHES_MAX  32
+#define FINISHED_MAX  8
 #define PIECE_US      (100 * US_PER_MS)
 #define OVERRUN_US    (300 * US_PER_MS)
 #define HEARTBEAT_US  US_PER_S
@@ -47,6 +48,8 @@ struct sim_backend {
     struct backend_format format; /* of this call */
     struct speech speech[SPEECHES_MAX];
     size_t speech_count;
+    struct speech finished[FINISHED_MAX]; /* the latest that were sent to their end, by age */
+    size_t finished_count;
 };
 
 struct sim_backend *sim_backend_create(const struct sim_backend_config *config)
@@ -175,6 +178,15 @@ static void write_piece(struct sim_backend *b, const struct speech *s, uint64_t 
     write_frame(b, frame, us, now_us);
 }
 
+/* Its end may get lost with the connection. */
+static void remember(struct sim_backend *b, const struct speech *s)
+{
+    if (b->finished_count == FINISHED_MAX) {
+        memmove(b->finished, b->finished + 1, --b->finished_count * sizeof(b->finished[0]));
+    }
+    b->finished[b->finished_count++] = *s;
+}
+
 /* Speech in the order of ids, as far as pace and credit allow. */
 static void push_speech(struct sim_backend *b, uint64_t now_us)
 {
@@ -192,6 +204,7 @@ static void push_speech(struct sim_backend *b, uint64_t now_us)
         s->position_us += us;
         s->next_us = now_us + s->pace_us;
         if (is_end) {
+            remember(b, s);
             b->speech_count--;
             memmove(b->speech, b->speech + 1, b->speech_count * sizeof(b->speech[0]));
         }
@@ -244,6 +257,13 @@ void sim_backend_flush(struct sim_backend *b, uint32_t utterance, uint64_t now_u
         }
     }
     b->speech_count = kept;
+    kept = 0;
+    for (size_t i = 0; i < b->finished_count; i++) {
+        if (utterance != 0 && b->finished[i].utterance > utterance) {
+            b->finished[kept++] = b->finished[i];
+        }
+    }
+    b->finished_count = kept;
 }
 
 void sim_backend_pause(struct sim_backend *b, uint32_t utterance, uint64_t now_us)
@@ -307,6 +327,14 @@ void sim_backend_talk_nonsense(struct sim_backend *b, uint64_t now_us)
     b->last_sent_us = now_us;
 }
 
+void sim_backend_go_away(struct sim_backend *b, uint64_t within_us, uint64_t now_us)
+{
+    char text[64];
+    (void)snprintf(text, sizeof(text), "{\"reason\":\"stop\",\"deadline_ms\":%" PRIu64 "}",
+                   within_us / US_PER_MS);
+    write_text(b, BACKEND_GOAWAY, 0, text, now_us);
+}
+
 bool sim_backend_end(struct sim_backend *b, bool when_drained, uint64_t now_us)
 {
     const bool may_end = may_speak(b);
@@ -336,8 +364,10 @@ static void accept(struct sim_backend *b, uint64_t now_us)
     char text[256];
     const char *format = backend_format_name(b->format);
     (void)snprintf(text, sizeof(text),
-                   "{\"in\":\"%s\",\"out\":\"%s\",\"prebuffer_ms\":%u,\"progress_ms\":%u}", format,
-                   format, b->config.prebuffer_ms, b->config.progress_ms);
+                   "{\"in\":\"%s\",\"out\":\"%s\",\"prebuffer_ms\":%u,\"progress_ms\":%u,"
+                   "\"on_speech\":\"%s\"}",
+                   format, format, b->config.prebuffer_ms, b->config.progress_ms,
+                   b->config.pauses_on_speech ? "pause" : "hint");
     b->accept_at_us = TIME_NEVER;
     b->is_accepted = true;
     write_text(b, BACKEND_SESSION_ACCEPT, b->session, text, now_us);
@@ -358,6 +388,11 @@ static void choose_format(struct sim_backend *b, const struct backend_frame *fra
 static void resume(struct sim_backend *b, const struct backend_frame *frame)
 {
     const uint64_t utterance = sim_agent_rules_number(frame, "utterance");
+    while (b->finished_count > 0 && b->speech_count < SPEECHES_MAX &&
+           b->finished[b->finished_count - 1].utterance >= utterance) {
+        memmove(b->speech + 1, b->speech, b->speech_count++ * sizeof(b->speech[0]));
+        b->speech[0] = b->finished[--b->finished_count];
+    }
     for (size_t i = 0; i < b->speech_count; i++) {
         if (b->speech[i].utterance == utterance) {
             b->speech[i].position_us = sim_agent_rules_number(frame, "received_us");
@@ -381,13 +416,16 @@ static void take_session_frame(struct sim_backend *b, const struct backend_frame
             resume(b, frame);
         } else {
             b->speech_count = 0;
+            b->finished_count = 0;
             memset(b->is_paused, 0, sizeof(b->is_paused));
             choose_format(b, frame);
         }
         sim_agent_rules_connect(b->rules, frame->type == BACKEND_SESSION_RESUME);
         break;
     case BACKEND_SESSION_END:
-        write_text(b, BACKEND_SESSION_ENDED, b->session, "{\"reason\":\"done\"}", now_us);
+        if (!b->config.answers_no_end) {
+            write_text(b, BACKEND_SESSION_ENDED, b->session, "{\"reason\":\"done\"}", now_us);
+        }
         b->session = 0;
         b->is_accepted = false;
         break;

@@ -18,9 +18,11 @@ struct sim_backend_config {
     struct backend_format format; /* of both directions, if it is offered */
     unsigned prebuffer_ms;
     unsigned progress_ms;
-    uint64_t accept_us;   /* how long it thinks before ACCEPT */
-    bool resumes;         /* says so in HELLO */
-    bool ignores_flushes; /* goes on sending what it has flushed for a while */
+    uint64_t accept_us;    /* how long it thinks before ACCEPT */
+    bool resumes;          /* says so in HELLO */
+    bool ignores_flushes;  /* goes on sending what it has flushed for a while */
+    bool pauses_on_speech; /* on_speech:"pause" */
+    bool answers_no_end;   /* SESSION_END of the transceiver */
     struct sim_journal *journal;
 };
 
@@ -53,6 +55,8 @@ void sim_backend_go_on(struct sim_backend *b, uint64_t now_us);
 void sim_backend_stall(struct sim_backend *b, uint64_t until_us);
 /* More than its credit, an odd byte, a codec it did not choose, types that do not exist. */
 void sim_backend_talk_nonsense(struct sim_backend *b, uint64_t now_us);
+/* GOAWAY: its calls may go on here for so long. */
+void sim_backend_go_away(struct sim_backend *b, uint64_t within_us, uint64_t now_us);
 /* False: it has no call that it has accepted. */
 bool sim_backend_end(struct sim_backend *b, bool when_drained, uint64_t now_us);
 

@@ -21,6 +21,7 @@
 #define MEDIA_ADDRESS  "10.0.0.2:4000"
 #define SOCKET_PACKETS 512
 #define SOCKET_BYTES   (RELAY_SHIM_BYTES + 1500 + UDP_PORT_SPARE_BYTES)
+#define REDIAL_US      (100 * US_PER_MS) /* the first try of backend_port.h */
 #define STEPS_MAX      10000
 
 /* What the agent of the parrot mode greets with: two seconds that can be told from any client. */
@@ -54,7 +55,8 @@ struct sim_cluster {
     struct socket_packet socket[SOCKET_PACKETS]; /* waits while the transceiver is stalled */
     size_t socket_count;
     struct sim_heap heap;
-    uint32_t latest_ssrc;
+    uint32_t latest_ssrc;     /* of RTP */
+    uint32_t latest_reporter; /* of RTCP */
 };
 
 static struct net_addr address(const char *text)
@@ -222,17 +224,23 @@ static void tick_sessions(struct sim_cluster *c, uint64_t now_us)
 /* --- relay ------------------------------------------------------------------------------------ */
 
 /* libsrtp makes a stream for each SSRC. */
-static bool is_rtp_of_new_ssrc(struct sim_cluster *c, const struct bytes_span *datagram)
+static uint32_t ssrc_of(const struct bytes_span *datagram, size_t offset)
 {
     struct byte_reader r;
     byte_reader_init(&r, bytes_view_of(datagram->data, datagram->len));
-    byte_reader_skip(&r, 8);
-    const uint32_t ssrc = byte_reader_u32(&r);
-    const bool is_rtp =
-        datagram_kind_of(bytes_view_of(datagram->data, datagram->len)) == DATAGRAM_RTP;
-    const bool is_new = is_rtp && ssrc != c->latest_ssrc;
-    c->latest_ssrc = is_rtp ? ssrc : c->latest_ssrc;
-    return is_new;
+    byte_reader_skip(&r, offset);
+    return byte_reader_u32(&r);
+}
+
+/* The SSRC that was taken last, of RTP or RTCP, and where it stands; NULL: it has none. */
+static uint32_t *latest_ssrc(struct sim_cluster *c, const struct bytes_span *datagram,
+                             size_t *out_offset)
+{
+    const enum datagram_kind kind = datagram_kind_of(bytes_view_of(datagram->data, datagram->len));
+    *out_offset = kind == DATAGRAM_RTP ? 8 : 4;
+    return kind == DATAGRAM_RTP    ? &c->latest_ssrc
+           : kind == DATAGRAM_RTCP ? &c->latest_reporter
+                                   : NULL;
 }
 
 static void from_relay(struct sim_cluster *c, uint8_t *packet, size_t len, uint64_t now_us)
@@ -248,12 +256,17 @@ static void from_relay(struct sim_cluster *c, uint8_t *packet, size_t len, uint6
     if (s == NULL) {
         return;
     }
-    const bool is_new_stream = is_rtp_of_new_ssrc(c, &uplink.datagram);
+    size_t offset = 0;
+    uint32_t *latest = latest_ssrc(c, &uplink.datagram, &offset);
+    const uint32_t ssrc = latest == NULL ? 0 : ssrc_of(&uplink.datagram, offset);
     sim_heap_begin(&c->heap);
     const enum client_leg_result taken =
         session_input_datagram(s, &uplink.datagram, &uplink.path, now_us);
-    if (taken != CLIENT_LEG_DTLS && !is_new_stream) {
+    if (taken != CLIENT_LEG_DTLS && (latest == NULL || ssrc == *latest)) {
         sim_heap_end(&c->heap, s, client_leg_result_name(taken), now_us);
+    }
+    if (taken == CLIENT_LEG_RTP || taken == CLIENT_LEG_RTCP) {
+        *latest = ssrc;
     }
     o->arrived(o->context, uplink.session_id,
                bytes_view_of(uplink.datagram.data, uplink.datagram.len), taken);
@@ -458,6 +471,9 @@ void sim_cluster_lose_backend(struct sim_cluster *c, uint64_t back_us, uint64_t 
     struct backend_stream *lost = c->stream;
     c->stream = NULL;
     c->backend_back_us = back_us;
+    if (c->config.observer.backend_lost != NULL) {
+        c->config.observer.backend_lost(c->config.observer.context, now_us);
+    }
     if (c->stub != NULL) {
         stub_link_shelve(c->stub, now_us);
     }
@@ -518,6 +534,9 @@ void sim_cluster_tick(struct sim_cluster *c, uint64_t now_us)
         assert(steps < STEPS_MAX);
         take_frames(c, now_us);
         move_sessions(c, now_us);
+    }
+    if (c->stream != NULL && backend_stream_failure(c->stream) != NULL) {
+        sim_cluster_lose_backend(c, now_us + REDIAL_US, now_us);
     }
 }
 

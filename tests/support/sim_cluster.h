@@ -20,6 +20,8 @@ struct sim_cluster_observer {
     void (*to_client)(void *context, const struct net_addr *client, struct bytes_view datagram);
     /* A frame that leaves a session, or that it takes. */
     void (*frame)(void *context, const struct backend_frame *frame, bool is_from_backend);
+    /* The connection to the backend is gone. */
+    void (*backend_lost)(void *context, uint64_t now_us);
     /* A datagram of a client, before and after the session took it. RTP is in the clear then. */
     void (*arrived)(void *context, uint32_t session_id, struct bytes_view datagram,
                     enum client_leg_result result);

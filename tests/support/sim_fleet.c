@@ -125,6 +125,14 @@ static void note_arrived(void *context, uint32_t session_id, struct bytes_view d
     }
 }
 
+static void note_backend_lost(void *context, uint64_t now_us)
+{
+    struct sim_fleet *f = context;
+    if (f->config.uplink != NULL) {
+        sim_uplink_rules_attach(f->config.uplink, false, now_us);
+    }
+}
+
 /* --- life ------------------------------------------------------------------------------------- */
 
 static void seat_client(struct sim_fleet *f, size_t number)
@@ -169,8 +177,11 @@ struct sim_fleet *sim_fleet_create(const struct sim_fleet_config *config)
     struct sim_cluster_config cluster = config->cluster;
     cluster.seed = config->seed;
     cluster.call_count_max = SIM_FLEET_CLIENTS_MAX;
-    cluster.observer = (struct sim_cluster_observer){
-        .context = f, .to_client = to_client, .frame = log_frame, .arrived = note_arrived};
+    cluster.observer = (struct sim_cluster_observer){.context = f,
+                                                     .to_client = to_client,
+                                                     .frame = log_frame,
+                                                     .arrived = note_arrived,
+                                                     .backend_lost = note_backend_lost};
     f->cluster = sim_cluster_create(&cluster, f->now_us);
     for (size_t i = 0; i < f->seat_count; i++) {
         place_call(f, i);
@@ -333,9 +344,6 @@ void sim_fleet_restart_relay(struct sim_fleet *f)
 
 void sim_fleet_lose_backend(struct sim_fleet *f, uint64_t away_us)
 {
-    if (f->config.uplink != NULL) {
-        sim_uplink_rules_attach(f->config.uplink, false, f->now_us);
-    }
     const uint64_t back_us = away_us == TIME_NEVER ? TIME_NEVER : f->now_us + away_us;
     sim_cluster_lose_backend(f->cluster, back_us, f->now_us);
 }

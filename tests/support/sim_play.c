@@ -85,6 +85,9 @@ static bool do_agent(struct world *w, const struct sim_plan *plan)
     case SIM_DEED_STALL_AGENT:
         sim_backend_stall(agent, now(w) + plan->amount_us);
         return true;
+    case SIM_DEED_GO_AWAY:
+        sim_backend_go_away(agent, plan->amount_us, now(w));
+        return true;
     case SIM_DEED_AGENT_ENDS:
         return sim_backend_end(agent, false, now(w)); /* else signaling does */
     case SIM_DEED_AGENT_ENDS_DRAINED:
@@ -179,7 +182,8 @@ static void open_world(struct world *w, uint64_t seed, bool is_loud, const size_
     s->agent.journal = w->journal;
     s->agent.start_us = w->start_us;
     w->agent = sim_backend_create(&s->agent);
-    w->wire = sim_wire_rules_create(w->journal, s->is_real, s->fleet.cluster.idle_sparse);
+    w->wire = sim_wire_rules_create(w->journal, s->is_real, s->fleet.cluster.idle_sparse,
+                                    s->fleet.client.is_dtls_client);
     w->uplink = sim_uplink_rules_create(w->journal, !s->is_real);
     s->fleet.wire = w->wire;
     s->fleet.uplink = w->uplink;

@@ -27,6 +27,7 @@ static const char *const deed_name[SIM_DEED_COUNT] = {
     [SIM_DEED_RESTART_ICE_UNHEARD] = "client restarts its ICE and hears no answer",
     [SIM_DEED_RESTART_RELAY] = "relay restarts",
     [SIM_DEED_LOSE_BACKEND] = "backend is lost",
+    [SIM_DEED_GO_AWAY] = "backend goes away",
     [SIM_DEED_FALL_SILENT] = "client falls silent",
     [SIM_DEED_SPEAK_UP] = "client speaks",
     [SIM_DEED_MUTE] = "client sends nothing",
@@ -89,7 +90,9 @@ static void draw_ends(struct sim_scenario *s)
     s->agent.progress_ms = draws_one_in(s, 2) ? 200 : 0;
     s->agent.accept_us = draw(s, 0, 5) * 300 * MS;
     s->agent.ignores_flushes = draws_one_in(s, 3);
-    s->agent.resumes = true;
+    s->agent.resumes = !draws_one_in(s, 4);
+    s->agent.pauses_on_speech = draws_one_in(s, 4);
+    s->agent.answers_no_end = draws_one_in(s, 6);
 }
 
 static void plan(struct sim_scenario *s, uint64_t at_us, enum sim_deed deed, uint64_t amount_us)
@@ -182,7 +185,10 @@ static void plan_cluster(struct sim_scenario *s)
         plan_some(s, SIM_DEED_STALL_TRANSCEIVER, draw(s, 1, 2), 5 * MS, 400 * MS);
     }
     if (draws_one_in(s, 6)) {
-        plan_some(s, SIM_DEED_LOSE_BACKEND, 1, 0, 0);
+        plan_some(s, SIM_DEED_LOSE_BACKEND, draw(s, 1, 3), 0, 0);
+    }
+    if (draws_one_in(s, 8)) {
+        plan_some(s, SIM_DEED_GO_AWAY, 1, 100 * MS, 2 * US_PER_S);
     }
     plan(s, SIM_SCENARIO_CALL_US, end[draw(s, 0, COUNT_OF(end) - 1)], 0);
     if (draws_one_in(s, 3)) { /* both ends, or one that does not know of the other */
@@ -249,7 +255,10 @@ void sim_scenario_tell(const struct sim_scenario *s, struct sim_journal *j, uint
                      client->is_dtls_client ? ", DTLS client" : "");
     sim_journal_note(
         j, now_us,
-        "agent: likes %s, prebuffer %u ms, progress %u ms, accepts after %" PRIu64 " ms%s",
+        "agent: likes %s, prebuffer %u ms, progress %u ms, accepts after %" PRIu64 " ms%s%s%s%s",
         backend_format_name(s->agent.format), s->agent.prebuffer_ms, s->agent.progress_ms,
-        s->agent.accept_us / MS, s->agent.ignores_flushes ? ", talks on after a flush" : "");
+        s->agent.accept_us / MS, s->agent.ignores_flushes ? ", talks on after a flush" : "",
+        s->agent.resumes ? "" : ", resumes nothing",
+        s->agent.pauses_on_speech ? ", is paused by speech" : "",
+        s->agent.answers_no_end ? ", answers no end" : "");
 }

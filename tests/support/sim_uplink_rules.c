@@ -152,8 +152,14 @@ void sim_uplink_rules_said(struct sim_uplink_rules *r, const struct sim_said *sa
     t->slot_of_sequence[(uint16_t)(said->sequence_number - t->first_sequence) % SLOTS] = number;
 }
 
-static bool is_settled(const struct slot *s)
+/* Nothing is given for silence: it is as settled as what came before it. */
+static bool is_settled(const struct track *t, uint32_t number)
 {
+    const struct slot *s = &t->slot[number];
+    while (s->is_dtx && s->arrived_us > 0 && s->previous_slot != number) {
+        number = s->previous_slot;
+        s = &t->slot[number];
+    }
     return s->is_given || s->is_repaired || (s->is_dtx && s->arrived_us > 0);
 }
 
@@ -161,6 +167,13 @@ static bool is_settled(const struct slot *s)
 static bool is_live(const struct sim_uplink_rules *r, uint64_t now_us)
 {
     return r->is_attached && now_us > r->attached_us + REPLAY_US;
+}
+
+/* One behind it has waited for it as long as anything waits. */
+static bool is_given_up(const struct track *t, uint32_t number, uint64_t now_us)
+{
+    return t->latest_arrived > number &&
+           time_since(t->slot[t->latest_arrived].arrived_us, now_us) > WAIT_US_MAX;
 }
 
 void sim_uplink_rules_arrived(struct sim_uplink_rules *r, uint32_t ssrc, uint16_t sequence_number,
@@ -183,12 +196,13 @@ void sim_uplink_rules_arrived(struct sim_uplink_rules *r, uint32_t ssrc, uint16_
     }
     s->arrived_us = now_us;
     s->is_late =
-        r->is_attached ? t->has_given && number < t->latest_given : number < t->latest_arrived;
+        (r->is_attached ? t->has_given && number < t->latest_given : number < t->latest_arrived) ||
+        is_given_up(t, number, now_us);
     const bool is_first = s->previous_slot == number;
     r->arrived += t->latest_arrived <= number; /* what comes late was given up before */
     t->latest_arrived = t->latest_arrived > number ? t->latest_arrived : number;
-    const bool is_next = is_first || is_settled(&t->slot[s->previous_slot]);
-    const bool is_past = t->has_given && number <= t->latest_given;
+    const bool is_next = is_first || is_settled(t, s->previous_slot);
+    const bool is_past = s->is_late || (t->has_given && number <= t->latest_given);
     if (!s->is_dtx && is_next && !is_past && is_live(r, now_us) && t == newest_track(r)) {
         r->owed = s;
         r->owed_us = now_us;

@@ -14,6 +14,7 @@
 #define SLOT_US    (20 * US_PER_MS)
 #define SLOT_UNITS 960
 #define SPARSE_US  (400 * US_PER_MS)
+#define WAKE_US    1 /* who became due in the instant that passes wakes in the next */
 /* The 20 ms grid begins up to a slot earlier for an utterance, and after a stall two slots late. */
 #define CLOCK_ERROR_US (3 * SLOT_US)
 #define HISTORY        64 /* packets that NACK may ask for */
@@ -35,6 +36,7 @@ struct primary {
 
 struct sim_wire_rules {
     struct sim_journal *journal;
+    bool may_begin_late;
     bool is_uncoded;     /* the agent speaks Opus, and it leaves as it is */
     struct sim_ear *ear; /* NULL: not listened to */
     bool has_packet;
@@ -74,7 +76,7 @@ struct sim_wire_rules {
 };
 
 struct sim_wire_rules *sim_wire_rules_create(struct sim_journal *journal, bool is_heard,
-                                             bool is_sparse)
+                                             bool is_sparse, bool may_begin_late)
 {
     struct sim_wire_rules *r = calloc(1, sizeof(*r));
     assert(r != NULL);
@@ -82,7 +84,8 @@ struct sim_wire_rules *sim_wire_rules_create(struct sim_journal *journal, bool i
     assert(is_made);
     (void)is_made;
     r->journal = journal;
-    r->pause_max_us = is_sparse ? SPARSE_US + SLOT_US : 2 * SLOT_US;
+    r->may_begin_late = may_begin_late;
+    r->pause_max_us = (is_sparse ? SPARSE_US + SLOT_US : 2 * SLOT_US) + WAKE_US;
     r->ear = is_heard ? sim_ear_create() : NULL;
     return r;
 }
@@ -210,12 +213,16 @@ static void check_uncoded(struct sim_wire_rules *r, struct bytes_view payload, u
         sim_journal_fault(r->journal, now_us, "no stale audio after FLUSHED: utterance %" PRIu32,
                           utterance);
     }
+    const bool is_first = r->may_begin_late && r->spoken == 0;
     if (utterance < r->spoken || (utterance == r->spoken && from_us != r->spoken_us) ||
-        (utterance > r->spoken && from_us != 0)) {
+        (utterance > r->spoken && from_us != 0 && !is_first)) {
         sim_journal_fault(r->journal, now_us,
                           "speech is in order, whole, and once: utterance %" PRIu32 " at %" PRIu64
                           " after %" PRIu32 " at %" PRIu64,
                           utterance, from_us, r->spoken, r->spoken_us);
+    }
+    if (is_first) {
+        r->speech_packets[utterance % SIM_AGENT_UTTERANCES_MAX] += from_us / SLOT_US;
     }
     r->spoken = utterance;
     r->spoken_us = from_us + SLOT_US;
@@ -317,6 +324,16 @@ static void take_flushed(struct sim_wire_rules *r, const struct backend_frame *f
     }
 }
 
+/* Another backend: ids begin anew. What went to the client before stays as it was. */
+static void forget_utterances(struct sim_wire_rules *r)
+{
+    r->newest = r->flushed_up_to = r->latest_started = r->first_started = r->spoken = 0;
+    r->spoken_us = r->flushes = 0;
+    r->tail_left = 0;
+    memset(r->is_paused, 0, sizeof(r->is_paused));
+    memset(r->speech_packets, 0, sizeof(r->speech_packets));
+}
+
 void sim_wire_rules_frame(struct sim_wire_rules *r, const struct backend_frame *frame,
                           bool is_from_backend, uint64_t now_us)
 {
@@ -344,6 +361,8 @@ void sim_wire_rules_frame(struct sim_wire_rules *r, const struct backend_frame *
         }
     } else if (!is_from_backend && frame->type == BACKEND_FLUSHED) {
         take_flushed(r, frame, now_us);
+    } else if (!is_from_backend && frame->type == BACKEND_SESSION_START) {
+        forget_utterances(r);
     }
 }
 

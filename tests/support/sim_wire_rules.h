@@ -24,9 +24,10 @@
 
 struct sim_wire_rules;
 
-/* is_heard: the packets are Opus of a real encoder, listen to them. */
+/* is_heard: the packets are Opus of a real encoder, listen to them. may_begin_late: the client gets
+ * its keys after the transceiver, and can not be overheard before. */
 struct sim_wire_rules *sim_wire_rules_create(struct sim_journal *journal, bool is_heard,
-                                             bool is_sparse);
+                                             bool is_sparse, bool may_begin_late);
 void sim_wire_rules_destroy(struct sim_wire_rules *r);
 
 /* A packet leaves: on the wire. Then, when it can be read, in the clear, its oldest block first. */
