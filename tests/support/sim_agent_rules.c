@@ -33,7 +33,8 @@ struct sim_agent_rules {
     size_t flush_count;
     uint64_t window_us;
     uint64_t limit_us;
-    uint64_t supplied_us; /* in all */
+    bool is_limit_of_resume; /* told by RESUME, and by no CREDIT yet */
+    uint64_t supplied_us;    /* in all */
     bool has_session;
     bool is_accepted;  /* on this connection: nothing is told before */
     uint64_t start_us; /* when the session clock was 0 */
@@ -94,6 +95,11 @@ static bool says(const struct backend_frame *frame, const char *words)
         }
     }
     return false;
+}
+
+void sim_agent_rules_lost(struct sim_agent_rules *r)
+{
+    r->has_session = r->is_accepted = false;
 }
 
 /* A resumed call keeps its utterances; each `done` may be told once more. A call that begins anew
@@ -211,7 +217,9 @@ static void heard_credit(struct sim_agent_rules *r, const struct backend_frame *
     struct byte_reader reader;
     byte_reader_init(&reader, frame->payload);
     const uint64_t limit_us = byte_reader_u64_le(&reader);
-    if (limit_us <= r->limit_us) {
+    const bool is_said_again = r->is_limit_of_resume && limit_us == r->limit_us;
+    r->is_limit_of_resume = false;
+    if (limit_us <= r->limit_us && !is_said_again) {
         sim_journal_fault(r->journal, now_us, "the credit rises: %" PRIu64 " after %" PRIu64,
                           limit_us, r->limit_us);
     }
@@ -361,6 +369,7 @@ static void heard_start(struct sim_agent_rules *r, const struct backend_frame *f
         r->has_audio = false;
     } else {
         r->limit_us = sim_agent_rules_number(frame, "credit_us");
+        r->is_limit_of_resume = true;
         r->supplied_us = sim_agent_rules_number(frame, "received_total_us");
         resume_utterances(r, frame);
         r->next_audio_us = r->next_sound_us = sim_agent_rules_number(frame, "audio_in_from_us");

@@ -28,6 +28,8 @@ struct sim_agent_rules;
 struct sim_agent_rules *sim_agent_rules_create(struct sim_journal *journal, uint64_t start_us);
 void sim_agent_rules_destroy(struct sim_agent_rules *r);
 
+/* Its connection broke: what the transceiver would tell reaches nobody. */
+void sim_agent_rules_lost(struct sim_agent_rules *r);
 /* A new connection; is_resumed: the agent still knows the call. */
 void sim_agent_rules_connect(struct sim_agent_rules *r, bool is_resumed);
 /* A frame that the agent writes, and how much media is in it. */

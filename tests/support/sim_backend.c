@@ -122,6 +122,7 @@ void sim_backend_connect(struct sim_backend *b, uint64_t now_us)
     b->next_connection_sequence = 0;
     b->is_accepted = false;
     b->stalled_until_us = 0;
+    sim_agent_rules_lost(b->rules);
     if (!b->config.resumes) {
         sim_agent_rules_connect(b->rules, false);
         b->session = b->newest = 0;

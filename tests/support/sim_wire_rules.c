@@ -307,7 +307,8 @@ static void take_flushed(struct sim_wire_rules *r, const struct backend_frame *f
 {
     const uint64_t playing = sim_agent_rules_number(frame, "utterance");
     const uint64_t sent_us = sim_agent_rules_number(frame, "sent_us");
-    if (r->is_uncoded && playing > 0 && playing < SIM_AGENT_UTTERANCES_MAX &&
+    const bool has_begun = !r->may_begin_late || r->spoken > 0;
+    if (has_begun && r->is_uncoded && playing > 0 && playing < SIM_AGENT_UTTERANCES_MAX &&
         sent_us != r->speech_packets[playing] * SLOT_US) {
         sim_journal_fault(r->journal, now_us,
                           "FLUSHED tells what was sent: %" PRIu64 " us, but %" PRIu64 " packets",
