@@ -65,6 +65,9 @@ enum backend_audio_in_flag {
     BACKEND_AUDIO_LATE = 0x40
 };
 
+/* Of an EVENT of the backend: only for the side-band that `utterance` names. */
+#define BACKEND_EVENT_SIDEBAND 0x01
+
 enum backend_codec {
     BACKEND_CODEC_NONE = 0,
     BACKEND_CODEC_PCM16 = 1,

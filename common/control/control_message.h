@@ -2,7 +2,7 @@
  * control_message.h - the messages between services, as plain structs
  *
  * No generated type leaves control_message.c, control_request.c and control_reply.c, which are this
- * header's three parts, and none of protobuf-c this room.
+ * header's three parts, control_event.c and control_facts.[ch], and none of protobuf-c this room.
  * Takes:   one NNG message of at most CONTROL_MESSAGE_BYTES_MAX.
  * Gives:   a struct whose views point into the decoder's own arena, valid until the decoder's next
  *          decode or its destruction.
@@ -85,6 +85,8 @@ struct control_create_session {
     struct bytes_view placement_reason;
     struct bytes_view trace_id;
     uint64_t offer_unix_us; /* 0 = unknown */
+    bool has_event_stream;  /* the event channel is there without DCEP, on event_stream */
+    uint16_t event_stream;
 };
 
 /* Which call, and who asks. */
@@ -118,13 +120,27 @@ struct control_list_sessions {
     uint32_t from_session_id; /* 0 = from the first */
 };
 
+struct control_attach_sideband {
+    struct control_call call;
+    uint32_t sideband_id; /* not 0 */
+    uint32_t lease_ms;    /* 0 = detach */
+};
+
+struct control_inject_event {
+    struct control_call call;
+    uint32_t sideband_id;
+    struct bytes_view event;
+};
+
 enum control_request_kind {
     CONTROL_REQUEST_UNKNOWN, /* a body from the future: answer `not_implemented` */
     CONTROL_CREATE_SESSION,
     CONTROL_END_SESSION,
     CONTROL_UPDATE_SESSION,
     CONTROL_GET_SESSION,
-    CONTROL_LIST_SESSIONS
+    CONTROL_LIST_SESSIONS,
+    CONTROL_ATTACH_SIDEBAND,
+    CONTROL_INJECT_EVENT
 };
 
 struct control_request {
@@ -136,6 +152,8 @@ struct control_request {
         struct control_update_session update_session;
         struct control_get_session get_session;
         struct control_list_sessions list_sessions;
+        struct control_attach_sideband attach_sideband;
+        struct control_inject_event inject_event;
     } body;
 };
 
@@ -198,7 +216,9 @@ struct control_reply {
     struct control_facts counters;
     const struct control_session_row *rows; /* LIST_SESSIONS; borrowed, as the views are */
     size_t row_count;
-    uint32_t next_session_id; /* 0 = that was all */
+    uint32_t next_session_id;   /* 0 = that was all */
+    uint64_t sideband_sequence; /* ATTACH_SIDEBAND: of the last event of the call */
+    bool is_new_sideband;
 };
 
 /* "bad_offer", "full": the words of the design and of logs. */

@@ -1,8 +1,7 @@
 /* control_reply.c - replies of a transceiver: see control_message.h */
 #include "common/control/control_message.h"
 
-#include "common/control/control_wire.h"
-#include "session.pb-c.h"
+#include "common/control/control_facts.h"
 
 #include <assert.h>
 
@@ -56,16 +55,6 @@ static void read_row(struct control_decoder *d, const Earshot__Session__SessionR
     control_decoder_copy_text(d, in->call_id, out->call_id, sizeof(out->call_id));
 }
 
-static void read_facts(struct control_decoder *d, Earshot__Session__Fact *const *in,
-                       size_t in_count, struct control_facts *out)
-{
-    out->count = control_decoder_number(d, (uint32_t)in_count, CONTROL_FACTS_MAX);
-    for (size_t i = 0; i < out->count; i++) {
-        control_decoder_copy_text(d, in[i]->name, out->fact[i].name, sizeof(out->fact[i].name));
-        out->fact[i].value = in[i]->value;
-    }
-}
-
 static void read_session(struct control_decoder *d, const Earshot__Session__GetSessionReply *in,
                          struct control_reply *out)
 {
@@ -73,8 +62,8 @@ static void read_session(struct control_decoder *d, const Earshot__Session__GetS
         read_row(d, in->row, &out->row);
     }
     out->end_reason = control_decoder_text(d, in->end_reason, CONTROL_TEXT_CHARS_MAX);
-    read_facts(d, in->timeline, in->n_timeline, &out->timeline);
-    read_facts(d, in->counter, in->n_counter, &out->counters);
+    control_facts_read(d, in->timeline, in->n_timeline, &out->timeline);
+    control_facts_read(d, in->counter, in->n_counter, &out->counters);
 }
 
 static void read_rows(struct control_decoder *d, const Earshot__Session__ListSessionsReply *in,
@@ -143,6 +132,14 @@ bool control_decode_reply(struct control_decoder *d, struct bytes_view message,
     case EARSHOT__SESSION__REPLY__BODY_LIST_SESSIONS:
         out->kind = CONTROL_LIST_SESSIONS;
         read_rows(d, in->list_sessions, out);
+        break;
+    case EARSHOT__SESSION__REPLY__BODY_ATTACH_SIDEBAND:
+        out->kind = CONTROL_ATTACH_SIDEBAND;
+        out->sideband_sequence = in->attach_sideband->sequence;
+        out->is_new_sideband = in->attach_sideband->is_new;
+        break;
+    case EARSHOT__SESSION__REPLY__BODY_INJECT_EVENT:
+        out->kind = CONTROL_INJECT_EVENT;
         break;
     default:
         return false;
@@ -213,34 +210,17 @@ static void fill_row(const struct control_session_row *in, Earshot__Session__Ses
     out->offer_unix_us = in->offer_unix_us;
 }
 
-/* What facts on the wire point to. */
-struct fact_parts {
-    Earshot__Session__Fact fact[CONTROL_FACTS_MAX];
-    Earshot__Session__Fact *list[CONTROL_FACTS_MAX];
-};
-
-static void fill_facts(const struct control_facts *in, struct fact_parts *out)
-{
-    assert(in->count <= CONTROL_FACTS_MAX);
-    for (size_t i = 0; i < in->count; i++) {
-        earshot__session__fact__init(&out->fact[i]);
-        out->fact[i].name = (char *)in->fact[i].name;
-        out->fact[i].value = in->fact[i].value;
-        out->list[i] = &out->fact[i];
-    }
-}
-
 static size_t pack_session(const struct control_reply *in, struct bytes_span out)
 {
     struct control_wire_texts texts = {.count = 0};
-    struct fact_parts timeline;
-    struct fact_parts counters;
+    struct control_fact_parts timeline;
+    struct control_fact_parts counters;
     Earshot__Session__SessionRow row;
     Earshot__Session__GetSessionReply session = EARSHOT__SESSION__GET_SESSION_REPLY__INIT;
     Earshot__Session__Reply reply = reply_of(in);
     fill_row(&in->row, &row);
-    fill_facts(&in->timeline, &timeline);
-    fill_facts(&in->counters, &counters);
+    control_facts_fill(&in->timeline, &timeline);
+    control_facts_fill(&in->counters, &counters);
     session.row = &row;
     session.end_reason = control_wire_text(&texts, in->end_reason);
     session.timeline = timeline.list;
@@ -271,6 +251,26 @@ static size_t pack_rows(const struct control_reply *in, struct bytes_span out)
     return control_wire_pack(&reply, out);
 }
 
+static size_t pack_attached(const struct control_reply *in, struct bytes_span out)
+{
+    Earshot__Session__AttachSidebandReply attached = EARSHOT__SESSION__ATTACH_SIDEBAND_REPLY__INIT;
+    Earshot__Session__Reply reply = reply_of(in);
+    attached.sequence = in->sideband_sequence;
+    attached.is_new = in->is_new_sideband;
+    reply.body_case = EARSHOT__SESSION__REPLY__BODY_ATTACH_SIDEBAND;
+    reply.attach_sideband = &attached;
+    return control_wire_pack(&reply, out);
+}
+
+static size_t pack_injected(const struct control_reply *in, struct bytes_span out)
+{
+    Earshot__Session__InjectEventReply injected = EARSHOT__SESSION__INJECT_EVENT_REPLY__INIT;
+    Earshot__Session__Reply reply = reply_of(in);
+    reply.body_case = EARSHOT__SESSION__REPLY__BODY_INJECT_EVENT;
+    reply.inject_event = &injected;
+    return control_wire_pack(&reply, out);
+}
+
 size_t control_encode_reply(const struct control_reply *in, struct bytes_span out)
 {
     if (in->refusal != CONTROL_REFUSAL_NONE) {
@@ -287,6 +287,10 @@ size_t control_encode_reply(const struct control_reply *in, struct bytes_span ou
         return pack_session(in, out);
     case CONTROL_LIST_SESSIONS:
         return pack_rows(in, out);
+    case CONTROL_ATTACH_SIDEBAND:
+        return pack_attached(in, out);
+    case CONTROL_INJECT_EVENT:
+        return pack_injected(in, out);
     case CONTROL_REQUEST_UNKNOWN:
         break;
     }

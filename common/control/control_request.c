@@ -46,6 +46,8 @@ static void read_create_session(struct control_decoder *d,
     out->placement_reason = control_decoder_text(d, in->placement_reason, CONTROL_TEXT_CHARS_MAX);
     out->trace_id = control_decoder_text(d, in->trace_id, CONTROL_TEXT_CHARS_MAX);
     out->offer_unix_us = in->offer_unix_us;
+    out->has_event_stream = in->has_event_stream;
+    out->event_stream = (uint16_t)control_decoder_number(d, in->event_stream, UINT16_MAX);
 }
 
 static void read_end_session(struct control_decoder *d, const Earshot__Session__EndSession *in,
@@ -73,6 +75,23 @@ static void read_list_sessions(struct control_decoder *d, const Earshot__Session
     control_decoder_copy_data(d, control_wire_view(in->tenant), out->tenant, sizeof(out->tenant));
     out->is_operator = in->is_operator;
     out->from_session_id = in->from_session_id;
+}
+
+static void read_attach_sideband(struct control_decoder *d,
+                                 const Earshot__Session__AttachSideband *in,
+                                 struct control_attach_sideband *out)
+{
+    read_call(d, in->call_id, in->tenant, in->is_operator, &out->call);
+    out->sideband_id = in->sideband_id;
+    out->lease_ms = in->lease_ms;
+}
+
+static void read_inject_event(struct control_decoder *d, const Earshot__Session__InjectEvent *in,
+                              struct control_inject_event *out)
+{
+    read_call(d, in->call_id, in->tenant, in->is_operator, &out->call);
+    out->sideband_id = in->sideband_id;
+    out->event = control_decoder_data(d, control_wire_view(in->event), CONTROL_EVENT_BYTES_MAX);
 }
 
 bool control_decode_request(struct control_decoder *d, struct bytes_view message,
@@ -107,6 +126,14 @@ bool control_decode_request(struct control_decoder *d, struct bytes_view message
     case EARSHOT__SESSION__REQUEST__BODY_LIST_SESSIONS:
         out->kind = CONTROL_LIST_SESSIONS;
         read_list_sessions(d, in->list_sessions, &out->body.list_sessions);
+        break;
+    case EARSHOT__SESSION__REQUEST__BODY_ATTACH_SIDEBAND:
+        out->kind = CONTROL_ATTACH_SIDEBAND;
+        read_attach_sideband(d, in->attach_sideband, &out->body.attach_sideband);
+        break;
+    case EARSHOT__SESSION__REQUEST__BODY_INJECT_EVENT:
+        out->kind = CONTROL_INJECT_EVENT;
+        read_inject_event(d, in->inject_event, &out->body.inject_event);
         break;
     default:
         out->kind = CONTROL_REQUEST_UNKNOWN;
@@ -171,6 +198,8 @@ static size_t pack_create_session(const struct control_request *whole, struct by
     message.placement_reason = control_wire_text(&texts, in->placement_reason);
     message.trace_id = control_wire_text(&texts, in->trace_id);
     message.offer_unix_us = in->offer_unix_us;
+    message.has_event_stream = in->has_event_stream;
+    message.event_stream = in->event_stream;
     if (texts.has_failed || in->offer_sdp.len > CONTROL_OFFER_BYTES_MAX ||
         in->session_json.len > CONTROL_SESSION_BYTES_MAX) {
         return 0;
@@ -243,6 +272,36 @@ static size_t pack_list_sessions(const struct control_request *whole, struct byt
     return control_wire_pack(&request, out);
 }
 
+static size_t pack_attach_sideband(const struct control_request *whole, struct bytes_span out)
+{
+    const struct control_attach_sideband *in = &whole->body.attach_sideband;
+    Earshot__Session__AttachSideband message = EARSHOT__SESSION__ATTACH_SIDEBAND__INIT;
+    message.call_id = (char *)in->call.call_id;
+    message.tenant = tenant_of(in->call.tenant);
+    message.is_operator = in->call.is_operator;
+    message.sideband_id = in->sideband_id;
+    message.lease_ms = in->lease_ms;
+    Earshot__Session__Request request = request_of(whole);
+    request.body_case = EARSHOT__SESSION__REQUEST__BODY_ATTACH_SIDEBAND;
+    request.attach_sideband = &message;
+    return control_wire_pack(&request, out);
+}
+
+static size_t pack_inject_event(const struct control_request *whole, struct bytes_span out)
+{
+    const struct control_inject_event *in = &whole->body.inject_event;
+    Earshot__Session__InjectEvent message = EARSHOT__SESSION__INJECT_EVENT__INIT;
+    message.call_id = (char *)in->call.call_id;
+    message.tenant = tenant_of(in->call.tenant);
+    message.is_operator = in->call.is_operator;
+    message.sideband_id = in->sideband_id;
+    message.event = control_wire_data(in->event);
+    Earshot__Session__Request request = request_of(whole);
+    request.body_case = EARSHOT__SESSION__REQUEST__BODY_INJECT_EVENT;
+    request.inject_event = &message;
+    return in->event.len > CONTROL_EVENT_BYTES_MAX ? 0 : control_wire_pack(&request, out);
+}
+
 size_t control_encode_request(const struct control_request *in, struct bytes_span out)
 {
     const Earshot__Session__Request without_body = request_of(in);
@@ -259,6 +318,10 @@ size_t control_encode_request(const struct control_request *in, struct bytes_spa
         return pack_get_session(in, out);
     case CONTROL_LIST_SESSIONS:
         return pack_list_sessions(in, out);
+    case CONTROL_ATTACH_SIDEBAND:
+        return pack_attach_sideband(in, out);
+    case CONTROL_INJECT_EVENT:
+        return pack_inject_event(in, out);
     }
     return 0;
 }

@@ -93,6 +93,8 @@ static size_t message_room(const struct control_request *request)
         room += request->body.create_session.session_json.len;
     } else if (request->kind == CONTROL_UPDATE_SESSION) {
         room += request->body.update_session.sdpfrag.len;
+    } else if (request->kind == CONTROL_INJECT_EVENT) {
+        room += request->body.inject_event.event.len;
     }
     return room;
 }

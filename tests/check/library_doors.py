@@ -14,7 +14,15 @@ DOORS = [
     ("srtp2/*", [f"{TRANSPORT}/srtp_transport.c", f"{TRANSPORT}/srtp_evp.[ch]"]),
     ("opus*", ["services/transceiver/core/media/voice_*.c"]),
     ("nng/*", ["common/runtime/message_port.c"]),
-    ("*.pb-c.h", ["common/control/control_message.c", "common/control/control_re*.c"]),
+    (
+        "*.pb-c.h",
+        [
+            "common/control/control_message.c",
+            "common/control/control_re*.c",
+            "common/control/control_event.c",
+            "common/control/control_facts.[ch]",
+        ],
+    ),
     ("protobuf-c/*", ["common/control/control_decoder.c", "common/control/control_wire.h"]),
     ("yaml.h", ["common/runtime/config_tree.c"]),
     (

@@ -419,6 +419,8 @@ void shard_calls_answer(struct shard_calls *calls, const struct control_request 
     case CONTROL_LIST_SESSIONS:
         list_calls(calls, &request->body.list_sessions, out);
         break;
+    case CONTROL_ATTACH_SIDEBAND:
+    case CONTROL_INJECT_EVENT:
     case CONTROL_REQUEST_UNKNOWN:
         refuse(out, CONTROL_NOT_IMPLEMENTED, "this request is not known here");
         break;
