@@ -33,15 +33,15 @@ static void make_token(struct backend_leg *leg, char token[BACKEND_TOKEN_CAP])
 
 /* --- start ------------------------------------------------------------------------------------ */
 
-static void emit_chunks(struct backend_leg *leg, struct bytes_view message, uint64_t now_us)
+static void emit_chunks(struct backend_leg *leg, enum backend_frame_type type,
+                        struct bytes_view message, uint64_t now_us)
 {
     while (message.len > BACKEND_CHUNK_BYTES) {
-        emit(leg, BACKEND_SESSION_START, 0, bytes_view_of(message.data, BACKEND_CHUNK_BYTES),
-             now_us);
+        emit(leg, type, 0, bytes_view_of(message.data, BACKEND_CHUNK_BYTES), now_us);
         message =
             bytes_view_of(message.data + BACKEND_CHUNK_BYTES, message.len - BACKEND_CHUNK_BYTES);
     }
-    emit(leg, BACKEND_SESSION_START, BACKEND_FLAG_LAST, message, now_us);
+    emit(leg, type, BACKEND_FLAG_LAST, message, now_us);
 }
 
 static bool send_start(struct backend_leg *leg, uint64_t now_us)
@@ -56,7 +56,7 @@ static bool send_start(struct backend_leg *leg, uint64_t now_us)
     if (text == NULL) {
         return false;
     }
-    emit_chunks(leg, bytes_view_of(text, len), now_us);
+    emit_chunks(leg, BACKEND_SESSION_START, bytes_view_of(text, len), now_us);
     backend_start_text_destroy(text, len);
     return true;
 }
@@ -141,6 +141,26 @@ void backend_leg_net_stats(struct backend_leg *leg, const struct backend_net_sta
         const size_t len = backend_net_stats_encode(stats, text, sizeof(text));
         emit(leg, BACKEND_NET_STATS, 0, bytes_view_of(text, len), now_us);
     }
+}
+
+bool backend_leg_is_listening(const struct backend_leg *leg)
+{
+    return leg->state == BACKEND_LEG_ACCEPTED;
+}
+
+void backend_leg_sideband(struct backend_leg *leg, const struct backend_sideband *sideband,
+                          uint64_t now_us)
+{
+    char text[JSON_CAP];
+    assert(backend_leg_is_listening(leg));
+    const size_t len = backend_sideband_encode(sideband, text, sizeof(text));
+    emit(leg, BACKEND_SIDEBAND, 0, bytes_view_of(text, len), now_us);
+}
+
+void backend_leg_event(struct backend_leg *leg, struct bytes_view event, uint64_t now_us)
+{
+    assert(backend_leg_is_listening(leg));
+    emit_chunks(leg, BACKEND_EVENT, event, now_us);
 }
 
 static enum backend_leg_event take_accept(struct backend_leg *leg,

@@ -90,6 +90,12 @@ void backend_leg_connected(struct backend_leg *leg, bool is_tcp, uint64_t now_us
 /* Only while a backend listens. */
 void backend_leg_net_stats(struct backend_leg *leg, const struct backend_net_stats *stats,
                            uint64_t now_us);
+/* What a backend is to know of a side-band; only while it listens: backend_leg_is_listening. */
+void backend_leg_sideband(struct backend_leg *leg, const struct backend_sideband *sideband,
+                          uint64_t now_us);
+/* A message of the event channel; likewise. */
+void backend_leg_event(struct backend_leg *leg, struct bytes_view event, uint64_t now_us);
+bool backend_leg_is_listening(const struct backend_leg *leg);
 /* Our last word: END, or ENDED when the backend has said END. Once; then nothing. totals: their
  * reason is filled in. */
 void backend_leg_end(struct backend_leg *leg, const char *reason,

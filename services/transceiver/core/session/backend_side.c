@@ -3,12 +3,16 @@
 
 bool backend_side_init(struct backend_side *b, const struct backend_leg_config *config,
                        struct voice_uplink *uplink, struct voice_downlink *downlink,
-                       uint64_t now_us)
+                       struct sideband_outbox *outbox, uint64_t now_us)
 {
     b->uplink = uplink;
     b->downlink = downlink;
     net_stats_init(&b->net_stats);
-    return backend_leg_init(&b->leg, config, now_us);
+    if (!backend_leg_init(&b->leg, config, now_us)) {
+        return false;
+    }
+    sidebands_init(&b->sidebands, b->leg.start->call_id, outbox);
+    return true;
 }
 
 void backend_side_deinit(struct backend_side *b)
@@ -19,6 +23,45 @@ void backend_side_deinit(struct backend_side *b)
 bool backend_side_was_attached(const struct backend_side *b)
 {
     return b->was_attached;
+}
+
+/* --- side-bands ------------------------------------------------------------------------------- */
+
+/* Who came and who left since a backend was told last. */
+static void tell_sidebands(struct backend_side *b, uint64_t now_us)
+{
+    struct backend_sideband change;
+    while (backend_leg_is_listening(&b->leg) &&
+           sidebands_poll_change(&b->sidebands, &change, now_us)) {
+        backend_leg_sideband(&b->leg, &change, now_us);
+    }
+}
+
+enum sidebands_result backend_side_attach_sideband(struct backend_side *b, uint32_t id,
+                                                   uint64_t lease_us, uint64_t now_us)
+{
+    const enum sidebands_result result = sidebands_attach(&b->sidebands, id, lease_us, now_us);
+    tell_sidebands(b, now_us);
+    return result;
+}
+
+void backend_side_detach_sideband(struct backend_side *b, uint32_t id, uint64_t now_us)
+{
+    sidebands_detach(&b->sidebands, id);
+    tell_sidebands(b, now_us);
+}
+
+enum backend_side_injected backend_side_inject(struct backend_side *b, uint32_t id,
+                                               struct bytes_view event, uint64_t now_us)
+{
+    if (!sidebands_has(&b->sidebands, id)) {
+        return BACKEND_SIDE_NO_SIDEBAND;
+    }
+    if (!backend_leg_is_listening(&b->leg)) {
+        return BACKEND_SIDE_AWAY;
+    }
+    backend_leg_event(&b->leg, event, now_us);
+    return BACKEND_SIDE_INJECTED;
 }
 
 /* --- a backend that listens ------------------------------------------------------------------- */
@@ -37,6 +80,8 @@ static enum backend_side_event attach(struct backend_side *b, const struct backe
     }
     b->was_attached = true;
     net_stats_begin(&b->net_stats, &quality, now_us);
+    sidebands_backend_back(&b->sidebands);
+    tell_sidebands(b, now_us);
     return event;
 }
 
@@ -92,6 +137,7 @@ void backend_side_end(struct backend_side *b, const char *reason, bool is_backen
         .audio_out_us =
             b->audio_out_before_us + voice_downlink_position(b->downlink).received_total_us,
     };
+    sidebands_end(&b->sidebands, reason);
     voice_downlink_end(b->downlink, is_backend_lost, now_us);
     backend_leg_end(&b->leg, reason, &totals, now_us);
 }
@@ -135,6 +181,8 @@ enum backend_side_event backend_side_tick(struct backend_side *b, uint64_t now_u
     if (!backend_leg_tick(&b->leg, now_us)) {
         return BACKEND_SIDE_FAILED;
     }
+    sidebands_tick(&b->sidebands, now_us);
+    tell_sidebands(b, now_us);
     if (now_us < b->net_stats.next_us) {
         return BACKEND_SIDE_NOTHING;
     }
@@ -148,5 +196,6 @@ enum backend_side_event backend_side_tick(struct backend_side *b, uint64_t now_u
 
 uint64_t backend_side_next_timeout(const struct backend_side *b)
 {
-    return time_earlier(b->leg.deadline_us, b->net_stats.next_us);
+    const uint64_t first_us = time_earlier(b->leg.deadline_us, b->net_stats.next_us);
+    return time_earlier(first_us, sidebands_next_timeout(&b->sidebands));
 }

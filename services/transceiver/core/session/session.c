@@ -88,7 +88,8 @@ struct session *session_create(const struct session_config *config, uint64_t now
                                                .random = config->random,
                                                .outbox = config->outbox};
     if (!create_voice(s, config, now_us) || !create_client(s, config, now_us) ||
-        !backend_side_init(&s->backend, &backend, s->voice.uplink, s->voice.downlink, now_us)) {
+        !backend_side_init(&s->backend, &backend, s->voice.uplink, s->voice.downlink,
+                           config->sidebands, now_us)) {
         session_destroy(s);
         return NULL;
     }
@@ -322,6 +323,30 @@ bool session_wants_backend(const struct session *s)
 void session_backend_found(struct session *s, bool can_resume, uint64_t now_us)
 {
     backend_side_found(&s->backend, can_resume, now_us);
+}
+
+/* --- side-bands ------------------------------------------------------------------------------- */
+
+const struct sidebands *session_sidebands(const struct session *s)
+{
+    return &s->backend.sidebands;
+}
+
+enum sidebands_result session_attach_sideband(struct session *s, uint32_t id, uint64_t lease_us,
+                                              uint64_t now_us)
+{
+    return backend_side_attach_sideband(&s->backend, id, lease_us, now_us);
+}
+
+void session_detach_sideband(struct session *s, uint32_t id, uint64_t now_us)
+{
+    backend_side_detach_sideband(&s->backend, id, now_us);
+}
+
+enum backend_side_injected session_inject_event(struct session *s, uint32_t sideband_id,
+                                                struct bytes_view event, uint64_t now_us)
+{
+    return backend_side_inject(&s->backend, sideband_id, event, now_us);
 }
 
 /* --- time ------------------------------------------------------------------------------------- */

@@ -36,6 +36,7 @@ struct session_config {
     struct backend_start backend_start;    /* read by create only */
     const struct voice_silences *silences; /* borrowed */
     struct outbox *outbox;                 /* borrowed */
+    struct sideband_outbox *sidebands;     /* borrowed */
     struct random_source random;           /* borrowed: a resume needs a fresh token */
     uint64_t offer_us;                     /* when signaling had the offer; 0 = not known */
     uint64_t unix_offset_us;               /* Unix time less now_us */
@@ -94,6 +95,13 @@ void session_backend_lost(struct session *s, uint64_t now_us);
 /* It has none and wants one: session_backend_found. */
 bool session_wants_backend(const struct session *s);
 void session_backend_found(struct session *s, bool can_resume, uint64_t now_us);
+/* Side-bands: see sidebands.h and backend_side.h. A call that has ended has none. */
+const struct sidebands *session_sidebands(const struct session *s);
+enum sidebands_result session_attach_sideband(struct session *s, uint32_t id, uint64_t lease_us,
+                                              uint64_t now_us);
+void session_detach_sideband(struct session *s, uint32_t id, uint64_t now_us);
+enum backend_side_injected session_inject_event(struct session *s, uint32_t sideband_id,
+                                                struct bytes_view event, uint64_t now_us);
 /* Tells both ends. A second end changes nothing. */
 void session_end(struct session *s, enum session_end_reason reason, uint64_t now_us);
 

@@ -97,19 +97,30 @@ void sidebands_backend_back(struct sidebands *s)
     }
 }
 
-bool sidebands_poll_change(struct sidebands *s, struct backend_sideband *out, uint64_t now_us)
+static struct sideband *first_in(struct sidebands *s, enum sidebands_state state)
 {
     for (size_t i = 0; i < SIDEBANDS_MAX; i++) {
-        struct sideband *b = &s->sideband[i];
-        if (b->state == SIDEBANDS_UNTOLD) {
-            b->state = SIDEBANDS_TOLD;
-            b->wait_until_us = now_us + SIDEBANDS_WAIT_US;
-        } else if (b->state == SIDEBANDS_GONE) {
-            b->state = SIDEBANDS_NONE;
-        } else {
-            continue;
+        if (s->sideband[i].state == state) {
+            return &s->sideband[i];
         }
-        *out = (struct backend_sideband){.id = b->id, .is_attached = is_listening(b)};
+    }
+    return NULL;
+}
+
+/* Who left comes first: it may be back under its id. */
+bool sidebands_poll_change(struct sidebands *s, struct backend_sideband *out, uint64_t now_us)
+{
+    struct sideband *b = first_in(s, SIDEBANDS_GONE);
+    if (b != NULL) {
+        b->state = SIDEBANDS_NONE;
+        *out = (struct backend_sideband){.id = b->id, .is_attached = false};
+        return true;
+    }
+    b = first_in(s, SIDEBANDS_UNTOLD);
+    if (b != NULL) {
+        b->state = SIDEBANDS_TOLD;
+        b->wait_until_us = now_us + SIDEBANDS_WAIT_US;
+        *out = (struct backend_sideband){.id = b->id, .is_attached = true};
         return true;
     }
     return false;
