@@ -20,6 +20,7 @@ PURE = (
     "services/transceiver/port/backend_stream.",
     "services/transceiver/port/call_setup.",
     "services/transceiver/port/relay_leg.",
+    "services/inference-stub/agent/",
     "services/inference-stub/dialogue.",
     "services/inference-stub/sound/sound.",
     "services/inference-stub/sound/speech_desk.",

@@ -41,9 +41,14 @@ MAY_INCLUDE = {
     ],
     "services/inference-stub/realtime": ["common/base"],
     "services/inference-stub/sound": ["common/base"],
-    "services/inference-stub": [
+    "services/inference-stub/agent": [
         "common/base", "common/backend_link", "common/runtime",
         "services/inference-stub/realtime", "services/inference-stub/sound",
+    ],
+    "services/inference-stub": [
+        "common/base", "common/backend_link", "common/runtime",
+        "services/inference-stub/agent", "services/inference-stub/realtime",
+        "services/inference-stub/sound",
     ],
     "tools/earshotctl": ["common/base", "common/routing", "common/control", "common/runtime"],
 }

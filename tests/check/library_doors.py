@@ -39,6 +39,7 @@ DOORS = [
         [
             "common/backend_link/backend_*.[ch]",
             "services/signaling/*.c",
+            "services/inference-stub/agent/stub_line.c",
             "services/inference-stub/realtime/*.[ch]",
         ],
     ),
