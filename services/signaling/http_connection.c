@@ -4,6 +4,7 @@
 #include "common/runtime/clock.h"
 #include "services/signaling/http_field.h"
 #include "services/signaling/http_gate.h"
+#include "services/signaling/http_socket.h"
 
 #include <libwebsockets.h>
 #include <stdlib.h>
@@ -11,6 +12,8 @@
 
 /* Written at once: a slow reader holds no more than this of ours beside his connection. */
 #define WRITE_BYTES_MAX 16384
+/* libwebsockets 4.1 can not stop a timer: one that is far away. */
+#define SOCKET_LIFE_US ((lws_usec_t)24 * 3600 * US_PER_S)
 /* Turns of the loop, without sleep, that a client may cost who sends ahead of his answer. */
 #define EARLY_PIECES_MAX 8
 
@@ -361,6 +364,9 @@ static int finish(struct http_connection *c)
 
 int http_connection_on_writeable(struct http_connection *c)
 {
+    if (c->state == HTTP_CONNECTION_SOCKET) {
+        return http_socket_on_writeable(c->socket, c->wsi);
+    }
     if (c->state != HTTP_CONNECTION_ANSWERING) {
         return 0;
     }
@@ -379,10 +385,64 @@ int http_connection_on_writeable(struct http_connection *c)
     return finish(c);
 }
 
+/* --- WebSocket -------------------------------------------------------------------------------- */
+
+int http_connection_on_upgrade(struct http_connection *c, char *wanted)
+{
+    if (c->state != HTTP_CONNECTION_UPGRADING) {
+        wanted[0] = '-'; /* h2c, or a websocket without all that belongs to it */
+    }
+    return 0;
+}
+
+int http_connection_on_socket(struct http_connection *c)
+{
+    if (c->state != HTTP_CONNECTION_UPGRADING) {
+        return -1;
+    }
+    c->state = HTTP_CONNECTION_SOCKET;
+    c->socket->has_open_event = true;
+    c->socket->is_open = true;
+    metric_add(&c->counts->sockets_opened_total, 1);
+    metric_set(&c->counts->sockets, metric_get(&c->counts->sockets) + 1);
+    /* Pings of libwebsockets watch it from here on. */
+    lws_set_timer_usecs(c->wsi, SOCKET_LIFE_US);
+    return 0;
+}
+
+int http_connection_on_piece(struct http_connection *c, struct bytes_view piece)
+{
+    if (c->state != HTTP_CONNECTION_SOCKET) {
+        return -1;
+    }
+    const int result = http_socket_on_piece(c->socket, c->wsi, piece);
+    if (result == 0) {
+        http_connection_throttle(c, !http_socket_is_reading(c->socket));
+    }
+    return result;
+}
+
+void http_connection_socket_changed(struct http_connection *c)
+{
+    if (c->state != HTTP_CONNECTION_SOCKET) {
+        return; /* its client is gone */
+    }
+    http_connection_throttle(c, !http_socket_is_reading(c->socket));
+    lws_callback_on_writable(c->wsi);
+    if (c->socket->close_code != 0 && !c->socket->is_ending) {
+        c->socket->is_ending = true;
+        lws_set_timer_usecs(c->wsi, HTTP_SOCKET_CLOSE_US);
+    }
+}
+
 /* --- ends ------------------------------------------------------------------------------------- */
 
 int http_connection_on_timer(struct http_connection *c)
 {
+    if (c->state == HTTP_CONNECTION_SOCKET && c->socket->close_code == 0) {
+        lws_set_timer_usecs(c->wsi, SOCKET_LIFE_US);
+        return 0;
+    }
     const bool is_idle =
         c->state == HTTP_CONNECTION_SCREENING && !c->has_begun && c->request_count > 0;
     if (!is_idle && c->state != HTTP_CONNECTION_LINGERING) {
@@ -396,14 +456,15 @@ void http_connection_on_gone(struct http_connection *c)
     end_exchange(c, false);
     c->wsi = NULL;
     c->state = HTTP_CONNECTION_GONE;
-    if (!c->has_end) {
-        http_connection_settle(c);
+    if (c->socket != NULL && c->socket->is_open) {
+        metric_set(&c->counts->sockets, metric_get(&c->counts->sockets) - 1);
     }
+    http_connection_settle(c);
 }
 
 void http_connection_settle(struct http_connection *c)
 {
-    if (c->state == HTTP_CONNECTION_GONE) {
+    if (c->state == HTTP_CONNECTION_GONE && !c->has_end && c->socket == NULL) {
         drop_body(c);
         c->state = HTTP_CONNECTION_FREE;
     }

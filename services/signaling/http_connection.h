@@ -7,8 +7,9 @@
  *      SCREENING -> READING -> BODY -> READY -> TAKEN -> ANSWERING -> SCREENING ... or LINGERING
  *
  * A head that libwebsockets must not see goes from SCREENING to LINGERING, a request that is
- * refused later straight to ANSWERING. Whenever the client leaves, the connection is GONE until the
- * end of its exchange was taken, then FREE.
+ * refused later straight to ANSWERING. One that asks for a WebSocket and may have it goes over
+ * UPGRADING to SOCKET, and stays there. Whenever the client leaves, the connection is GONE until
+ * its last event was taken, then FREE.
  */
 #ifndef EARSHOT_HTTP_CONNECTION_H
 #define EARSHOT_HTTP_CONNECTION_H
@@ -17,6 +18,7 @@
 #include "services/signaling/http_server.h"
 
 struct lws;
+struct http_socket;
 
 enum http_connection_state {
     HTTP_CONNECTION_FREE,
@@ -26,6 +28,8 @@ enum http_connection_state {
     HTTP_CONNECTION_READY,     /* a whole request waits to be taken */
     HTTP_CONNECTION_TAKEN,     /* somebody works on the answer */
     HTTP_CONNECTION_ANSWERING, /* the answer is being written */
+    HTTP_CONNECTION_UPGRADING, /* libwebsockets reads a head that was let in */
+    HTTP_CONNECTION_SOCKET,    /* a WebSocket is open */
     HTTP_CONNECTION_LINGERING, /* answered and shut, while the client may still be writing */
     HTTP_CONNECTION_GONE
 };
@@ -69,6 +73,8 @@ struct http_connection {
     size_t body_len;
     size_t body_expected;
 
+    struct http_socket *socket; /* from UPGRADING until the last event of it was taken */
+
     uint64_t exchange; /* of the request that was taken; 0 = none */
     struct http_response response;
     char head[HTTP_HEAD_BYTES_MAX];
@@ -88,6 +94,11 @@ int http_connection_on_body(struct http_connection *c, struct bytes_view piece);
 int http_connection_on_body_end(struct http_connection *c, uint64_t now_us);
 int http_connection_on_writeable(struct http_connection *c);
 int http_connection_on_timer(struct http_connection *c);
+/* libwebsockets has read an Upgrade, and would follow it: it can not be told to ignore one, but the
+ * word lies in memory of its own. */
+int http_connection_on_upgrade(struct http_connection *c, char *wanted);
+int http_connection_on_socket(struct http_connection *c);
+int http_connection_on_piece(struct http_connection *c, struct bytes_view piece);
 /* libwebsockets is done with it, for whatever reason. */
 void http_connection_on_gone(struct http_connection *c);
 
@@ -95,7 +106,9 @@ void http_connection_on_gone(struct http_connection *c);
 void http_connection_throttle(struct http_connection *c, bool is_throttled);
 /* Begins to write. */
 void http_connection_answer(struct http_connection *c, const struct http_response *r);
-/* Its last event was taken: a GONE connection becomes FREE. */
+/* What its socket was told needs the loop: to write, to read on, or to end in time. */
+void http_connection_socket_changed(struct http_connection *c);
+/* An event was taken: a GONE connection without another becomes FREE. */
 void http_connection_settle(struct http_connection *c);
 
 #endif

@@ -3,7 +3,10 @@
 
 #include "common/runtime/clock.h"
 #include "services/signaling/http_screen.h"
+#include "services/signaling/http_socket.h"
+#include "services/signaling/http_upgrade.h"
 
+#include <assert.h>
 #include <libwebsockets.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -32,11 +35,10 @@ static void drop_input(int fd)
 }
 
 /* Answers past libwebsockets, which has read nothing of this request. */
-static void refuse_head(struct http_connection *c, enum http_screen_verdict verdict,
+static void answer_head(struct http_connection *c, const struct http_response *r,
                         struct bytes_view head)
 {
-    const struct http_response r = http_screen_answer(verdict);
-    const struct bytes_view body = http_response_body(&r);
+    const struct bytes_view body = http_response_body(r);
     char request_id[HTTP_REQUEST_ID_CHARS + 1];
     http_response_make_request_id(request_id);
     const struct http_head_context context = {
@@ -48,7 +50,7 @@ static void refuse_head(struct http_connection *c, enum http_screen_verdict verd
         .unix_s = clock_unix_us() / US_PER_S,
     };
     char text[HTTP_HEAD_BYTES_MAX + HTTP_OWN_BODY_BYTES_MAX];
-    size_t len = http_response_head(&r, &context, text);
+    size_t len = http_response_head(r, &context, text);
     if (body.len > 0 && !http_screen_is_head_request(head)) {
         memcpy(text + len, body.data, body.len);
         len += body.len;
@@ -57,11 +59,79 @@ static void refuse_head(struct http_connection *c, enum http_screen_verdict verd
     /* Earlier answers are gone, or the client does not read: it fits what the kernel takes. */
     (void)send(fd, text, len, MSG_NOSIGNAL | MSG_DONTWAIT);
     (void)shutdown(fd, SHUT_WR);
-    metric_add(&c->counts->malformed_total, 1);
     c->state = HTTP_CONNECTION_LINGERING;
     lws_set_timeout(c->wsi, NO_PENDING_TIMEOUT, 0);
     lws_set_timer_usecs(c->wsi, HTTP_LINGER_US);
     drop_input(fd);
+}
+
+static void refuse_head(struct http_connection *c, enum http_screen_verdict verdict,
+                        struct bytes_view head)
+{
+    const struct http_response r = http_screen_answer(verdict);
+    metric_add(&c->counts->malformed_total, 1);
+    answer_head(c, &r, head);
+}
+
+/* Who asks for a WebSocket is judged before libwebsockets knows of it. */
+static void judge(struct http_connection *c, struct http_upgrade *upgrade,
+                  struct http_judgement *out)
+{
+    upgrade->peer = c->peer;
+    if (!http_origins_allow(&c->config->origins, upgrade->origin)) {
+        out->refusal = http_response_error(
+            403, "origin_not_allowed", bytes_view_of_text("Pages of this origin may not connect."));
+        return;
+    }
+    if (c->config->judge == NULL) {
+        out->refusal = http_response_error(404, "not_found",
+                                           bytes_view_of_text("No WebSocket is spoken here."));
+        return;
+    }
+    c->config->judge(c->config->judge_context, upgrade, out);
+}
+
+/* False: the judge said no. */
+static bool let_in(struct http_connection *c, struct http_upgrade *upgrade,
+                   struct http_response *refusal)
+{
+    struct http_judgement judgement = {0};
+    struct http_socket *k = http_socket_create(); /* before the judge keeps a place for it */
+    if (k == NULL) {
+        *refusal = http_response_error(503, "server_overloaded",
+                                       bytes_view_of_text("The server is out of memory."));
+        return false;
+    }
+    judge(c, upgrade, &judgement);
+    if (!judgement.is_accepted) {
+        http_socket_destroy(k);
+        *refusal = judgement.refusal;
+        return false;
+    }
+    assert(http_upgrade_can_answer(upgrade->subprotocols, judgement.subprotocol));
+    http_socket_begin(k, &judgement);
+    c->socket = k;
+    c->state = HTTP_CONNECTION_UPGRADING;
+    http_connection_throttle(c, false);
+    return true;
+}
+
+/* A head that passed. */
+static void pass_head(struct http_connection *c, struct bytes_view head)
+{
+    struct http_upgrade upgrade;
+    struct http_response refusal;
+    const enum http_upgrade_kind kind = http_upgrade_read(head, &upgrade, &refusal);
+    if (kind == HTTP_UPGRADE_NONE) {
+        c->state = HTTP_CONNECTION_READING;
+        http_connection_throttle(c, false);
+    } else if (kind == HTTP_UPGRADE_BAD) {
+        metric_add(&c->counts->malformed_total, 1);
+        answer_head(c, &refusal, head);
+    } else if (!let_in(c, &upgrade, &refusal)) {
+        metric_add(&c->counts->sockets_refused_total, 1);
+        answer_head(c, &refusal, head);
+    }
 }
 
 /* The first byte of a head: it gets its time, however long libwebsockets would still wait. */
@@ -97,8 +167,7 @@ void http_gate_look(struct http_connection *c)
         verdict = HTTP_SCREEN_LARGE;
     }
     if (verdict == HTTP_SCREEN_PASS) {
-        c->state = HTTP_CONNECTION_READING;
-        http_connection_throttle(c, false);
+        pass_head(c, head);
     } else if (verdict != HTTP_SCREEN_MORE) {
         refuse_head(c, verdict, head);
     }

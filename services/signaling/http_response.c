@@ -150,6 +150,11 @@ static const char *allowed_origin(const struct http_origins *origins, struct byt
     return NULL;
 }
 
+bool http_origins_allow(const struct http_origins *origins, struct bytes_view origin)
+{
+    return origins->is_any || origin.len == 0 || allowed_origin(origins, origin) != NULL;
+}
+
 static void add_cors(struct head *h, const struct http_response *r,
                      const struct http_head_context *context)
 {

@@ -48,6 +48,9 @@ struct http_origins {
 /* A new name for a request, to find it in a log. */
 void http_response_make_request_id(char id[HTTP_REQUEST_ID_CHARS + 1]);
 
+/* May a page of this origin speak to us? One without an origin is no page of a browser. */
+bool http_origins_allow(const struct http_origins *origins, struct bytes_view origin);
+
 /* code: "invalid_offer"; message: one line for a person, cut when it is very long. */
 struct http_response http_response_error(unsigned status, const char *code,
                                          struct bytes_view message);

@@ -172,7 +172,7 @@ static enum http_screen_verdict look_at_field(struct bytes_view line)
             return HTTP_SCREEN_FIELD;
         }
     }
-    return is_named(line, "upgrade") ? HTTP_SCREEN_UPGRADE : HTTP_SCREEN_PASS;
+    return HTTP_SCREEN_PASS;
 }
 
 struct bytes_view http_screen_field(struct bytes_view head, const char *name)
@@ -264,8 +264,6 @@ static const struct {
     [HTTP_SCREEN_FIELD] = {400, "invalid_value", "A field of the header is not like: Name: value."},
     [HTTP_SCREEN_FOLDED_FIELD] = {400, "invalid_value",
                                   "A field of the header goes on in a second line."},
-    [HTTP_SCREEN_UPGRADE] = {400, "invalid_value",
-                             "There is no protocol to upgrade to: leave out the field Upgrade."},
     [HTTP_SCREEN_LARGE] = {431, "too_large", "The header is too large, or has too many fields."},
 };
 

@@ -3,7 +3,9 @@
 
 #include "common/runtime/clock.h"
 #include "services/signaling/http_gate.h"
+#include "services/signaling/http_queue.h"
 #include "services/signaling/http_screen.h"
+#include "services/signaling/http_socket.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -37,6 +39,7 @@ struct http_server {
     struct http_server_counts counts;
     struct lws_context *context;
     struct lws_vhost *vhost;
+    lws_retry_bo_t idle_policy;  /* of sockets */
     lws_sorted_usec_list_t wake; /* bounds the sleep of http_server_wait */
     bool is_closing;
     int listen_fd;
@@ -46,50 +49,13 @@ struct http_server {
     struct http_watch gate;
 
     struct http_connection *connection; /* connections_max of them */
-    uint64_t exchange_next;
-    struct http_watch *watch; /* watches_max of them */
+    struct http_watch *watch;           /* watches_max of them */
 
-    /* Connections that have an event, each once, in the order in which it came. */
-    uint32_t *queue;
-    size_t queue_first;
-    size_t queue_count;
+    struct http_queue queue;
     size_t watch_next; /* where to look for the next readable watch */
 };
 
 /* --- events ----------------------------------------------------------------------------------- */
-
-static void queue_events(struct http_server *s, struct http_connection *c)
-{
-    if (c->is_queued || (c->state != HTTP_CONNECTION_READY && !c->has_end)) {
-        return;
-    }
-    c->is_queued = true;
-    s->queue[(s->queue_first + s->queue_count) % s->config.connections_max] =
-        (uint32_t)(c - s->connection);
-    s->queue_count++;
-}
-
-static bool take_from(struct http_server *s, struct http_connection *c, struct http_event *out)
-{
-    if (c->has_end) {
-        *out = (struct http_event){.kind = HTTP_EVENT_END,
-                                   .exchange = c->end_exchange,
-                                   .is_delivered = c->end_is_delivered};
-        c->has_end = false;
-        http_connection_settle(c);
-        queue_events(s, c); /* perhaps the next request came behind it */
-        return true;
-    }
-    if (c->state == HTTP_CONNECTION_READY) {
-        c->state = HTTP_CONNECTION_TAKEN;
-        /* The low half finds the connection, the high half tells its exchanges apart. */
-        c->exchange = s->exchange_next++ << 32 | (uint64_t)(c - s->connection);
-        *out = (struct http_event){
-            .kind = HTTP_EVENT_REQUEST, .exchange = c->exchange, .request = &c->request};
-        return true;
-    }
-    return false; /* the client left before anybody took its request */
-}
 
 static bool take_readable(struct http_server *s, struct http_event *out)
 {
@@ -106,16 +72,7 @@ static bool take_readable(struct http_server *s, struct http_event *out)
 
 bool http_server_take(struct http_server *s, struct http_event *out)
 {
-    while (s->queue_count > 0) {
-        struct http_connection *c = &s->connection[s->queue[s->queue_first]];
-        s->queue_first = (s->queue_first + 1) % s->config.connections_max;
-        s->queue_count--;
-        c->is_queued = false;
-        if (take_from(s, c, out)) {
-            return true;
-        }
-    }
-    return take_readable(s, out);
+    return http_queue_take(&s->queue, out) || take_readable(s, out);
 }
 
 void http_server_answer(struct http_server *s, uint64_t exchange, const struct http_response *r)
@@ -126,26 +83,40 @@ void http_server_answer(struct http_server *s, uint64_t exchange, const struct h
     }
 }
 
+/* NULL when its client is gone. */
+static struct http_connection *find_socket(struct http_server *s, uint64_t socket)
+{
+    struct http_connection *c = &s->connection[socket & UINT32_MAX];
+    return c->state == HTTP_CONNECTION_SOCKET && c->socket->number == socket ? c : NULL;
+}
+
 bool http_server_send(struct http_server *s, uint64_t socket, struct bytes_view text)
 {
-    (void)s;
-    (void)socket;
-    (void)text;
-    return false;
+    struct http_connection *c = find_socket(s, socket);
+    if (c == NULL) {
+        return false;
+    }
+    const bool is_sent = http_socket_send(c->socket, text);
+    http_connection_socket_changed(c);
+    return is_sent;
 }
 
 void http_server_close(struct http_server *s, uint64_t socket, enum http_close_code code)
 {
-    (void)s;
-    (void)socket;
-    (void)code;
+    struct http_connection *c = find_socket(s, socket);
+    if (c != NULL) {
+        http_socket_close(c->socket, code);
+        http_connection_socket_changed(c);
+    }
 }
 
 void http_server_hold(struct http_server *s, uint64_t socket, bool is_held)
 {
-    (void)s;
-    (void)socket;
-    (void)is_held;
+    struct http_connection *c = find_socket(s, socket);
+    if (c != NULL) {
+        c->socket->is_held = is_held;
+        http_connection_socket_changed(c);
+    }
 }
 
 bool http_server_is_idle(const struct http_server *s)
@@ -254,13 +225,20 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
         result = http_connection_on_body_end(c, clock_now_us());
         break;
     case LWS_CALLBACK_HTTP_WRITEABLE:
+    case LWS_CALLBACK_SERVER_WRITEABLE:
         result = http_connection_on_writeable(c);
         break;
     case LWS_CALLBACK_TIMER:
         result = http_connection_on_timer(c);
         break;
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
-        result = -1; /* there is nothing to upgrade to */
+        result = http_connection_on_upgrade(c, in);
+        break;
+    case LWS_CALLBACK_ESTABLISHED:
+        result = http_connection_on_socket(c);
+        break;
+    case LWS_CALLBACK_RECEIVE:
+        result = http_connection_on_piece(c, bytes_view_of(in, len));
         break;
     case LWS_CALLBACK_WSI_DESTROY:
         http_connection_on_gone(c);
@@ -269,7 +247,7 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *user
     default:
         break;
     }
-    queue_events(s, c);
+    http_queue_note(&s->queue, c);
     return result;
 }
 
@@ -295,9 +273,14 @@ static int on_watch(struct lws *wsi, enum lws_callback_reasons reason, void *use
     return 0;
 }
 
+/* Clients name subprotocols: the first two are no names that they can send. */
+#define WATCH_PROTOCOL "(watch)"
+
 static const struct lws_protocols protocols[] = {
-    {.name = "http", .callback = on_http},
-    {.name = "watch", .callback = on_watch},
+    {.name = "(http)", .callback = on_http},
+    {.name = WATCH_PROTOCOL, .callback = on_watch},
+    {.name = HTTP_SOCKET_REALTIME, .callback = on_http},
+    {.name = HTTP_SOCKET_SIGNAL, .callback = on_http},
     {.name = NULL},
 };
 
@@ -309,11 +292,14 @@ static unsigned seconds_after(uint64_t us)
 
 static bool open_library(struct http_server *s, struct fault *fault)
 {
+    s->idle_policy.secs_since_valid_ping = (uint16_t)(s->config.socket_ping_us / US_PER_S);
+    s->idle_policy.secs_since_valid_hangup = (uint16_t)(s->config.socket_hang_up_us / US_PER_S);
     lws_set_log_level(0, NULL); /* it would write a line for what any stranger does */
     const struct lws_context_creation_info info = {
         .port = CONTEXT_PORT_NO_LISTEN_SERVER,
         .protocols = protocols,
-        .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS,
+        .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_VALIDATE_UTF8,
+        .retry_and_idle_policy = &s->idle_policy,
         .gid = -1,
         .uid = -1,
         .user = s,
@@ -342,7 +328,7 @@ static bool watch_open(struct http_server *s, struct http_watch *watch, int fd, 
     const lws_adopt_desc_t adopt = {.vh = s->vhost,
                                     .type = LWS_ADOPT_RAW_FILE_DESC,
                                     .fd.filefd = copy,
-                                    .vh_prot_name = "watch",
+                                    .vh_prot_name = WATCH_PROTOCOL,
                                     .opaque = watch};
     watch->wsi = lws_adopt_descriptor_vhost_via_info(&adopt);
     watch->is_used = watch->wsi != NULL;
@@ -410,9 +396,9 @@ static bool open_listener(struct http_server *s, struct fault *fault)
 static bool allocate(struct http_server *s, struct fault *fault)
 {
     s->connection = calloc(s->config.connections_max, sizeof(*s->connection));
-    s->queue = calloc(s->config.connections_max, sizeof(*s->queue));
     s->watch = calloc(s->config.watches_max, sizeof(*s->watch));
-    if (s->connection == NULL || s->queue == NULL || s->watch == NULL) {
+    if (s->connection == NULL || s->watch == NULL ||
+        !http_queue_init(&s->queue, s->connection, s->config.connections_max, &s->counts)) {
         return fault_set(fault, FAULT_SYSTEM, "http: out of memory");
     }
     for (size_t i = 0; i < s->config.connections_max; i++) {
@@ -432,7 +418,6 @@ struct http_server *http_server_create(const struct http_server_config *config, 
     s->config = *config;
     s->listen_fd = -1;
     s->gate_fd = -1;
-    s->exchange_next = 1;
     if (!check_descriptors(config, fault) || !allocate(s, fault) || !open_library(s, fault) ||
         !open_listener(s, fault)) {
         http_server_destroy(s);
@@ -458,9 +443,10 @@ void http_server_destroy(struct http_server *s)
     }
     for (size_t i = 0; s->connection != NULL && i < s->config.connections_max; i++) {
         free(s->connection[i].body);
+        http_socket_destroy(s->connection[i].socket);
     }
     free(s->connection);
-    free(s->queue);
+    http_queue_deinit(&s->queue);
     free(s->watch);
     free(s);
 }
@@ -488,7 +474,7 @@ void http_server_wait(struct http_server *s, uint64_t until_us)
     if (s->accept_again_us != 0) {
         until_us = time_earlier(until_us, s->accept_again_us);
     }
-    if (s->queue_count > 0 || until_us <= now_us) {
+    if (!http_queue_is_empty(&s->queue) || until_us <= now_us) {
         (void)lws_service(s->context, -1); /* looks, and does not sleep */
     } else {
         lws_sul_schedule(s->context, 0, &s->wake, on_wake, (lws_usec_t)(until_us - now_us));

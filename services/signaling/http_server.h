@@ -79,7 +79,9 @@ struct http_server_config {
     uint64_t request_timeout_us;
     uint64_t idle_timeout_us; /* between two requests */
     struct http_origins origins;
-    http_judge judge; /* NULL: no upgrade is let in */
+    uint64_t socket_ping_us;    /* of a socket that is quiet; whole seconds, as the next */
+    uint64_t socket_hang_up_us; /* of one that answers no ping */
+    http_judge judge;           /* NULL: no upgrade is let in */
     void *judge_context;
 };
 

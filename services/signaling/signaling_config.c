@@ -9,6 +9,9 @@
 
 #define HOUR_US (3600 * US_PER_S)
 
+#define SOCKET_PING_US    (20 * US_PER_S)
+#define SOCKET_HANG_UP_US (45 * US_PER_S)
+
 /* Beside one watch per transceiver: the announcements, signals and the listening socket. */
 #define OTHER_WATCHES 8
 
@@ -60,6 +63,8 @@ static void read_http(struct yaml_reader *r, struct http_server_config *http)
     http->header_timeout_us = read_whole_seconds(r, "http.header_timeout", 60, 3);
     http->request_timeout_us = read_whole_seconds(r, "http.request_timeout", 60, 10);
     http->idle_timeout_us = read_whole_seconds(r, "http.idle_timeout", 600, 60);
+    http->socket_ping_us = SOCKET_PING_US;
+    http->socket_hang_up_us = SOCKET_HANG_UP_US;
     http->body_bytes_max = CONTROL_OFFER_BYTES_MAX;
     http->watches_max = FLEET_INSTANCES_MAX + OTHER_WATCHES;
     read_origins(r, &http->origins);

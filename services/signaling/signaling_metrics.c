@@ -84,6 +84,15 @@ static void print_http(struct metrics_text *t, const struct http_server_counts *
                    "HTTP requests by how they were framed.");
     sample(t, "framing", "whole", &http->requests_total);
     sample(t, "framing", "malformed", &http->malformed_total);
+    metrics_family(t, "earshot_signaling_sockets", METRIC_GAUGE, "WebSockets that are open.");
+    metrics_sample_u64(t, NULL, metric_get(&http->sockets));
+    metrics_family(t, "earshot_signaling_sockets_total", METRIC_COUNTER,
+                   "Requests for a WebSocket by what became of them.");
+    sample(t, "outcome", "opened", &http->sockets_opened_total);
+    sample(t, "outcome", "refused", &http->sockets_refused_total);
+    metrics_family(t, "earshot_signaling_socket_messages_total", METRIC_COUNTER,
+                   "Messages of WebSocket clients.");
+    metrics_sample_u64(t, NULL, metric_get(&http->socket_messages_total));
 }
 
 static void print_keys(struct metrics_text *t, const struct calls_counts *calls)

@@ -10,7 +10,8 @@ TRANSPORT = "services/transceiver/core/transport"
 DOORS = [
     # For cleansing, constant-time compares and the version.
     ("openssl/crypto.h", ["common/crypto/*", "common/runtime/process.c", f"{TRANSPORT}/*"]),
-    ("openssl/*", ["common/crypto/*", f"{TRANSPORT}/dtls_*", f"{TRANSPORT}/srtp_evp.c"]),
+    ("openssl/*", ["common/crypto/*", f"{TRANSPORT}/dtls_*", f"{TRANSPORT}/srtp_evp.c",
+                   "services/signaling/http_tls.c", "services/signaling/http_certificate.[ch]"]),
     ("srtp2/*", [f"{TRANSPORT}/srtp_transport.c", f"{TRANSPORT}/srtp_evp.[ch]"]),
     ("opus*", ["services/transceiver/core/media/voice_*.c"]),
     ("nng/*", ["common/runtime/message_port.c"]),
@@ -32,6 +33,7 @@ DOORS = [
             "services/signaling/http_server.c",
             "services/signaling/http_connection.c",
             "services/signaling/http_gate.c",
+            "services/signaling/http_socket.c",
         ],
     ),
     (

@@ -58,6 +58,11 @@ class Http(Base):
             self.assertTrue(text.startswith(f"HTTP/1.1 {status} "), (version, fields, text))
             self.assertIn("Access-Control-Allow-Origin: *", text)
 
+    def test_an_upgrade_that_nobody_speaks_here_is_ignored(self):
+        with self.signaling.connect(b"GET /healthz HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\n"
+                                    b"Connection: Upgrade\r\n\r\n") as client:
+            self.assertIn(b"HTTP/1.1 200 OK", client.recv(4096))
+
     def test_whatever_is_wrong_the_answer_is_json_that_a_page_may_read(self):
         get = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
         upgrade = "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: "
@@ -70,7 +75,8 @@ class Http(Base):
                              (get.replace("x", "x\r\n folded"), 400),
                              (get.replace("x", "x\r\nX: " + "y" * 40000), 431),
                              ("GET /" + "y" * 40000, 414), ("\x16\x03\x01\x02\0\1\0", 400),
-                             (upgrade + "websocket\r\n\r\n", 400), (upgrade + "h2c\r\n\r\n", 400)):
+                             (upgrade + "websocket\r\n\r\n", 400),
+                             (upgrade + "IRC/6.9\r\n\r\n", 400)):
             for ahead in (False, True):  # as the first request of a connection, and as a later one
                 with self.signaling.connect(get.encode() if ahead else b"") as client:
                     if ahead:

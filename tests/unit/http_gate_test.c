@@ -27,7 +27,7 @@ static void what_the_library_would_refuse_is_answered_with_json_and_cors(void **
         {"GET / HTTP/1.1\nHost: x\n\n", 400, "CR LF"},
         {"GET / HTTP/1.1\r\nHost: x\r\n folded\r\n\r\n", 400, "second line"},
         {"GET / HTTP/1.1\r\nHost : x\r\n\r\n", 400, "Name: value"},
-        {"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\r\n", 400, "Upgrade"},
+        {"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: TLS/1.0\r\n\r\n", 400, "Upgrade"},
         {"\x16\x03\x01\x02", 400, "first line"},
         {"nonsense-without-an-end", 400, "first line"},
     };

@@ -34,6 +34,14 @@ static struct {
     const struct http_request *request;
     size_t tag; /* of the last readable descriptor */
 
+    unsigned opened; /* sockets */
+    unsigned closed;
+    unsigned messages;
+    uint64_t socket; /* the last that opened */
+    size_t socket_tag;
+    char text[512]; /* the beginning of the last message */
+    size_t text_len;
+
     char answer[16384]; /* of the last world_read */
 } world;
 
@@ -66,6 +74,8 @@ static inline int world_open(void **state)
                                         .header_timeout_us = US_PER_S,
                                         .request_timeout_us = 2 * US_PER_S,
                                         .idle_timeout_us = US_PER_S,
+                                        .socket_ping_us = US_PER_S,
+                                        .socket_hang_up_us = 2 * US_PER_S,
                                         .origins = {.is_any = true}};
     (void)snprintf(text, sizeof(text), "127.0.0.1:%u", free_port(SOCK_STREAM));
     assert_true(net_addr_parse(text, &config.listen));
@@ -114,8 +124,20 @@ static inline void world_turn(void)
             world.tag = event.tag;
             break;
         case HTTP_EVENT_SOCKET_OPEN:
+            world.opened++;
+            world.socket = event.socket;
+            world.socket_tag = event.tag;
+            break;
         case HTTP_EVENT_SOCKET_MESSAGE:
+            assert_int_equal(event.socket, world.socket);
+            world.messages++;
+            world.text_len = event.text.len;
+            memcpy(world.text, event.text.data,
+                   event.text.len < sizeof(world.text) ? event.text.len : sizeof(world.text));
+            break;
         case HTTP_EVENT_SOCKET_END:
+            assert_int_equal(event.tag, world.socket_tag);
+            world.closed++;
             break;
         }
     }
