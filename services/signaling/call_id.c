@@ -2,62 +2,16 @@
 #include "services/signaling/call_id.h"
 
 #include "common/crypto/aes_block.h"
+#include "services/signaling/access/base64url.h"
 
 #include <assert.h>
 
 static const char prefix[] = "rtc_";
-static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 #define PREFIX_CHARS (sizeof(prefix) - 1)
-#define BLOCK_CHARS  22
+#define BLOCK_CHARS  BASE64URL_CHARS(CALL_ID_BLOCK_BYTES)
 
 static_assert(PREFIX_CHARS + 1 + BLOCK_CHARS == CALL_ID_CHARS, "prefix, key id, block");
-static_assert(BLOCK_CHARS * 6 >= CALL_ID_BLOCK_BYTES * 8, "six bits a character");
-
-/* The value of a base64url character, or -1. */
-static int alphabet_value(uint8_t character)
-{
-    const char *found = character == '\0' ? NULL : strchr(alphabet, character);
-    return found == NULL ? -1 : (int)(found - alphabet);
-}
-
-/* base64url without padding (RFC 4648 s.5): the last character has two bits, then four zeros. */
-static void write_block(const uint8_t block[CALL_ID_BLOCK_BYTES], char text[BLOCK_CHARS])
-{
-    unsigned bits = 0;
-    unsigned bit_count = 0;
-    size_t next = 0;
-    for (size_t i = 0; i < BLOCK_CHARS; i++) {
-        if (bit_count < 6) {
-            bits = bits << 8 | (next < CALL_ID_BLOCK_BYTES ? block[next] : 0u);
-            next++;
-            bit_count += 8;
-        }
-        bit_count -= 6;
-        text[i] = alphabet[bits >> bit_count & 63];
-    }
-}
-
-static bool read_block(const uint8_t text[BLOCK_CHARS], uint8_t block[CALL_ID_BLOCK_BYTES])
-{
-    unsigned bits = 0;
-    unsigned bit_count = 0;
-    size_t next = 0;
-    for (size_t i = 0; i < BLOCK_CHARS; i++) {
-        const int value = alphabet_value(text[i]);
-        if (value < 0) {
-            return false;
-        }
-        bits = bits << 6 | (unsigned)value;
-        bit_count += 6;
-        if (bit_count >= 8) {
-            bit_count -= 8;
-            block[next++] = (uint8_t)(bits >> bit_count);
-        }
-    }
-    /* One id has one spelling: the four spare bits are zero. */
-    return (bits & 15) == 0;
-}
 
 void call_id_seal(struct key_ring *ring, const struct call_id *id, struct random_source random,
                   struct call_id_sealed *out)
@@ -72,8 +26,8 @@ void call_id_seal(struct key_ring *ring, const struct call_id *id, struct random
     const uint8_t key_id = key_ring_active_id(ring);
     aes_block_encrypt(key_ring_call_id_cipher(ring, key_id), plain, out->block);
     memcpy(out->text, prefix, PREFIX_CHARS);
-    out->text[PREFIX_CHARS] = alphabet[key_id];
-    write_block(out->block, out->text + PREFIX_CHARS + 1);
+    out->text[PREFIX_CHARS] = base64url_digit(key_id);
+    base64url_encode(bytes_view_of(out->block, CALL_ID_BLOCK_BYTES), out->text + PREFIX_CHARS + 1);
     out->text[CALL_ID_CHARS] = '\0';
 }
 
@@ -81,10 +35,10 @@ bool call_id_open(struct key_ring *ring, struct bytes_view text, struct call_id 
 {
     uint8_t block[CALL_ID_BLOCK_BYTES];
     if (text.len != CALL_ID_CHARS || memcmp(text.data, prefix, PREFIX_CHARS) != 0 ||
-        !read_block(text.data + PREFIX_CHARS + 1, block)) {
+        !base64url_decode(bytes_view_of(text.data + PREFIX_CHARS + 1, BLOCK_CHARS), block)) {
         return false;
     }
-    const int key_id = alphabet_value(text.data[PREFIX_CHARS]);
+    const int key_id = base64url_value(text.data[PREFIX_CHARS]);
     struct aes_block *cipher = key_id < 0 ? NULL : key_ring_call_id_cipher(ring, (uint8_t)key_id);
     if (cipher == NULL) {
         return false;

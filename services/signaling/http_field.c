@@ -96,6 +96,20 @@ bool http_field_allows_request_headers(struct bytes_view field)
     return field.len > 0;
 }
 
+bool http_field_query(struct bytes_view query, const char *name, struct bytes_view *out)
+{
+    const size_t name_len = strlen(name);
+    while (query.len > 0) {
+        const struct bytes_view parameter = cut(&query, '&');
+        if (parameter.len > name_len && parameter.data[name_len] == '=' &&
+            memcmp(parameter.data, name, name_len) == 0) {
+            *out = bytes_view_of(parameter.data + name_len + 1, parameter.len - name_len - 1);
+            return true;
+        }
+    }
+    return false;
+}
+
 struct bytes_view http_field_note(struct bytes_view field, const char *end)
 {
     size_t len = 0;

@@ -18,6 +18,9 @@ MUST_USE bool http_field_content_length(struct bytes_view field, uint64_t *out);
  * field is then names, commas and blanks, and may be echoed. */
 bool http_field_allows_request_headers(struct bytes_view field);
 
+/* The first parameter `name` of a query that was decoded already. False: it is not there. */
+MUST_USE bool http_field_query(struct bytes_view query, const char *name, struct bytes_view *out);
+
 /* The value as text for people: printable, of one line, up to the first character of `end`. */
 struct bytes_view http_field_note(struct bytes_view field, const char *end);
 

@@ -34,10 +34,11 @@ MAY_INCLUDE = {
         "common/base", "common/crypto", "common/stun", "common/routing", "common/control",
         "common/runtime",
     ],
+    "services/signaling/offer": ["common/base"],
     "services/signaling/access": ["common/base", "common/crypto", "common/routing"],
     "services/signaling": [
         "common/base", "common/crypto", "common/routing", "common/control", "common/runtime",
-        "services/signaling/access",
+        "services/signaling/access", "services/signaling/offer",
     ],
     "services/inference-stub/realtime": ["common/base"],
     "services/inference-stub/sound": ["common/base"],

@@ -51,7 +51,7 @@ DOORS = [
         "speex/*",
         ["services/inference-stub/sound/pcm_resample.c", "services/transceiver/core/media/*.c"],
     ),
-    ("zlib.h", ["common/stun/stun_integrity.c", "services/signaling/client_secret.c"]),
+    ("zlib.h", ["common/stun/stun_integrity.c", "services/signaling/access/client_secret.c"]),
     ("maxminddb.h", ["services/signaling/client_place.c"]),
 ]
 

@@ -89,6 +89,98 @@ static void without_authentication_all_are_one_tenant(void **state)
     auth_destroy(a);
 }
 
+static struct auth_identity acme_identity(struct auth *a)
+{
+    struct auth_identity who;
+    assert_int_equal(check(a, "Bearer abc", &who), AUTH_PASS);
+    return who;
+}
+
+/* Signs with key id `key_id`. */
+static void set_ring(struct auth *a, uint8_t key_id)
+{
+    static const uint8_t secret[KEY_RING_SECRET_BYTES] = {1, 2, 3};
+    struct key_ring *ring = key_ring_from_secret(key_id, secret);
+    assert_non_null(ring);
+    assert_true(auth_set_ring(a, ring));
+    key_ring_destroy(ring);
+}
+
+static void make_secret(struct auth *a, char *session, char text[CLIENT_SECRET_CHARS_MAX + 1])
+{
+    struct client_secret made;
+    const struct auth_identity who = acme_identity(a);
+    const struct auth_wish wish = {.who = &who, .session = session, .unix_s = NOW_S, .life_s = 600};
+    assert_int_equal(auth_make_secret(a, &wish, random_system(), text, &made),
+                     CLIENT_SECRET_SEALED);
+    assert_int_equal(made.expires_unix_s, NOW_S + 600);
+}
+
+static void a_client_secret_passes_as_its_maker_with_its_session_until_it_expires(void **state)
+{
+    (void)state;
+    static char session[] = "{\"instructions\":\"hi\"}";
+    static const struct {
+        int64_t after_s;
+        enum auth_verdict verdict;
+    } time_case[] = {{-6, AUTH_EXPIRED}, {-5, AUTH_PASS},     {0, AUTH_PASS},
+                     {599, AUTH_PASS},   {600, AUTH_EXPIRED}, {100000, AUTH_EXPIRED}};
+    char text[CLIENT_SECRET_CHARS_MAX + 1];
+    struct auth *a = two_keys();
+    set_ring(a, 3);
+    make_secret(a, session, text);
+    const struct auth_identity acme = acme_identity(a);
+    for (size_t i = 0; i < COUNT_OF(time_case); i++) {
+        struct auth_identity who;
+        assert_int_equal(auth_check_key(a, bytes_view_of_text(text),
+                                        (uint64_t)((int64_t)NOW_S + time_case[i].after_s), &who),
+                         time_case[i].verdict);
+        if (time_case[i].verdict == AUTH_PASS) {
+            assert_memory_equal(who.tenant, acme.tenant, sizeof(acme.tenant));
+            assert_int_equal(who.offers_per_s, 7);
+            assert_memory_equal(who.secret_id, "sess_", 5);
+            assert_true(bytes_equal(who.session, bytes_view_of_text(session)));
+        }
+    }
+    auth_destroy(a);
+}
+
+static void a_secret_outlives_a_change_of_keys_but_not_of_the_ring(void **state)
+{
+    (void)state;
+    char text[CLIENT_SECRET_CHARS_MAX + 1];
+    struct fault fault = {0};
+    struct auth_identity who;
+    struct auth *a = two_keys();
+    assert_int_equal(auth_check_key(a, bytes_view_of_text("ek_A"), NOW_S, &who), AUTH_BAD_SECRET);
+    set_ring(a, 3);
+    make_secret(a, NULL, text);
+    auth_set_keys(a, api_keys_parse(bytes_view_of_text(""), "keys", &fault));
+    assert_int_equal(auth_check_key(a, bytes_view_of_text(text), NOW_S, &who), AUTH_PASS);
+    set_ring(a, 4);
+    assert_int_equal(auth_check_key(a, bytes_view_of_text(text), NOW_S, &who), AUTH_BAD_SECRET);
+    auth_destroy(a);
+}
+
+static void without_authentication_a_secret_still_brings_its_session(void **state)
+{
+    (void)state;
+    static const uint8_t nobody[API_KEY_TENANT_BYTES];
+    static char session[] = "{\"a\":1}";
+    char text[CLIENT_SECRET_CHARS_MAX + 1];
+    struct auth_identity who;
+    struct auth *made_by = two_keys();
+    struct auth *off = auth_create(AUTH_OFF, NULL);
+    set_ring(made_by, 3);
+    set_ring(off, 3);
+    make_secret(made_by, session, text);
+    assert_int_equal(auth_check_key(off, bytes_view_of_text(text), NOW_S, &who), AUTH_PASS);
+    assert_true(bytes_equal(who.session, bytes_view_of_text(session)));
+    assert_memory_equal(who.tenant, nobody, sizeof(nobody));
+    auth_destroy(made_by);
+    auth_destroy(off);
+}
+
 static void new_keys_count_at_once_and_old_ones_no_more(void **state)
 {
     (void)state;
@@ -106,6 +198,9 @@ int main(void)
         cmocka_unit_test(a_key_passes_as_its_tenant),
         cmocka_unit_test(what_is_no_key_is_told_apart_for_counters),
         cmocka_unit_test(without_authentication_all_are_one_tenant),
+        cmocka_unit_test(a_client_secret_passes_as_its_maker_with_its_session_until_it_expires),
+        cmocka_unit_test(a_secret_outlives_a_change_of_keys_but_not_of_the_ring),
+        cmocka_unit_test(without_authentication_a_secret_still_brings_its_session),
         cmocka_unit_test(new_keys_count_at_once_and_old_ones_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

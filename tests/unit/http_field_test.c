@@ -103,6 +103,28 @@ static void a_note_is_printable_and_ends_where_it_must(void **state)
     }
 }
 
+static void a_query_gives_the_first_parameter_of_a_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *query;
+        const char *value; /* NULL: not there */
+    } query_case[] = {
+        {"dcid=5", "5"},    {"model=a&dcid=7&dcid=8", "7"},
+        {"dcid=", ""},      {"dcid", NULL},
+        {"xdcid=5", NULL},  {"", NULL},
+        {"a=dcid=1", NULL}, {"&&dcid=1&", "1"},
+        {"DCID=1", NULL},
+    };
+    for (size_t i = 0; i < COUNT_OF(query_case); i++) {
+        struct bytes_view value = {0};
+        assert_int_equal(http_field_query(bytes_view_of_text(query_case[i].query), "dcid", &value),
+                         query_case[i].value != NULL);
+        assert_true(query_case[i].value == NULL ||
+                    bytes_equal(value, bytes_view_of_text(query_case[i].value)));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +132,7 @@ int main(void)
         cmocka_unit_test(a_content_length_is_digits_alone),
         cmocka_unit_test(only_names_of_our_clients_are_allowed_and_all_or_none),
         cmocka_unit_test(a_note_is_printable_and_ends_where_it_must),
+        cmocka_unit_test(a_query_gives_the_first_parameter_of_a_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,19 @@
 /* auth.c - see auth.h */
 #include "services/signaling/access/auth.h"
 
-#include "common/routing/key_ring.h"
-
 #include <assert.h>
 #include <stdlib.h>
 #include <strings.h>
 
 #define SCHEME "Bearer"
+/* Replicas whose clocks differ by no more take each other's newest secrets. */
+#define CLOCK_SKEW_S 5
 
 struct auth {
     enum auth_mode mode;
     struct api_keys *keys;
     struct key_ring *ring;
+    struct client_secret secret; /* the last one that was opened: its session is borrowed */
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -37,6 +38,7 @@ void auth_destroy(struct auth *a)
     }
     api_keys_destroy(a->keys);
     key_ring_destroy(a->ring);
+    client_secret_clear(&a->secret);
     free(a);
 }
 
@@ -75,18 +77,40 @@ static enum auth_verdict check_api_key(const struct auth *a, struct bytes_view k
     return AUTH_PASS;
 }
 
+static enum auth_verdict check_secret(struct auth *a, struct bytes_view key, uint64_t unix_s,
+                                      struct auth_identity *out)
+{
+    client_secret_clear(&a->secret);
+    if (a->ring == NULL || !client_secret_open(a->ring, key, &a->secret)) {
+        return AUTH_BAD_SECRET;
+    }
+    const struct client_secret *secret = &a->secret;
+    if (unix_s + CLOCK_SKEW_S < secret->not_before_unix_s || unix_s >= secret->expires_unix_s) {
+        return AUTH_EXPIRED;
+    }
+    memcpy(out->tenant, secret->tenant, sizeof(out->tenant));
+    memcpy(out->secret_id, secret->id, sizeof(out->secret_id));
+    out->role = API_KEY_APP;
+    out->offers_per_s = secret->offers_per_s;
+    out->session = bytes_view_of_text(secret->session);
+    return AUTH_PASS;
+}
+
 enum auth_verdict auth_check_key(struct auth *a, struct bytes_view key, uint64_t unix_s,
                                  struct auth_identity *out)
 {
-    (void)unix_s;
+    enum auth_verdict verdict = AUTH_MISSING;
     *out = (struct auth_identity){.role = API_KEY_APP};
+    if (client_secret_is_one(key)) {
+        verdict = check_secret(a, key, unix_s, out);
+    } else if (key.len > 0 && a->mode == AUTH_KEYS) {
+        verdict = check_api_key(a, key, out);
+    }
     if (a->mode == AUTH_OFF) {
+        memset(out->tenant, 0, sizeof(out->tenant));
         return AUTH_PASS;
     }
-    if (key.len == 0) {
-        return AUTH_MISSING;
-    }
-    return check_api_key(a, key, out);
+    return verdict;
 }
 
 /* RFC 6750 s.2.1, RFC 9110 s.11.1: the scheme in any case, blanks, then the key. */
@@ -108,6 +132,20 @@ enum auth_verdict auth_check(struct auth *a, struct bytes_view authorization, ui
                              struct auth_identity *out)
 {
     return auth_check_key(a, bearer_of(authorization), unix_s, out);
+}
+
+enum client_secret_result auth_make_secret(struct auth *a, const struct auth_wish *wish,
+                                           struct random_source random, char *text,
+                                           struct client_secret *out)
+{
+    assert(a->ring != NULL);
+    *out = (struct client_secret){.not_before_unix_s = wish->unix_s,
+                                  .expires_unix_s = wish->unix_s + wish->life_s,
+                                  .offers_per_s = wish->who->offers_per_s,
+                                  .session = wish->session};
+    memcpy(out->tenant, wish->who->tenant, sizeof(out->tenant));
+    client_secret_make_id(random, out->id);
+    return client_secret_seal(a->ring, out, random, text);
 }
 
 const char *auth_verdict_name(enum auth_verdict verdict)

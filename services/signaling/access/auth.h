@@ -15,8 +15,7 @@
 #define EARSHOT_AUTH_H
 
 #include "services/signaling/access/api_keys.h"
-
-#define AUTH_SECRET_ID_CHARS 27 /* "sess_" and 128 random bits in base64url */
+#include "services/signaling/access/client_secret.h"
 
 enum auth_mode { AUTH_KEYS, AUTH_OFF };
 
@@ -34,13 +33,12 @@ enum auth_verdict {
 struct auth_identity {
     uint8_t tenant[API_KEY_TENANT_BYTES];
     enum api_key_role role;
-    uint32_t offers_per_s;                    /* of the tenant; 0 = as configured for all */
-    char secret_id[AUTH_SECRET_ID_CHARS + 1]; /* of a client secret; empty = an API key, or none */
+    uint32_t offers_per_s;                      /* of the tenant; 0 = as configured for all */
+    char secret_id[CLIENT_SECRET_ID_CHARS + 1]; /* empty: no client secret */
     struct bytes_view session; /* its session as a JSON object, until the next check; or empty */
 };
 
 struct auth;
-struct key_ring;
 
 /* keys becomes ours; NULL with AUTH_OFF alone. NULL without memory, and keys is freed. */
 struct auth *auth_create(enum auth_mode mode, struct api_keys *keys);
@@ -57,6 +55,18 @@ enum auth_verdict auth_check(struct auth *a, struct bytes_view authorization, ui
                              struct auth_identity *out);
 enum auth_verdict auth_check_key(struct auth *a, struct bytes_view key, uint64_t unix_s,
                                  struct auth_identity *out);
+
+/* A client secret of `who`, good from now on for so many seconds. text has room for
+ * CLIENT_SECRET_CHARS_MAX and a NUL; *out gets the id and the times. A ring must be set. */
+struct auth_wish {
+    const struct auth_identity *who;
+    char *session; /* a text of session_json_merge, or NULL */
+    uint64_t unix_s;
+    uint64_t life_s;
+};
+enum client_secret_result auth_make_secret(struct auth *a, const struct auth_wish *wish,
+                                           struct random_source random, char *text,
+                                           struct client_secret *out);
 
 /* "unknown_key": the label of a counter. */
 const char *auth_verdict_name(enum auth_verdict verdict);
