@@ -9,11 +9,17 @@
  * window.earshot is for tests: see the end of this file.
  */
 
-import { Call, CallError } from './call.js';
+import { authorization } from './access.js';
+import { Call } from './call.js';
+import { CallError } from './call_error.js';
+import { ConversationCard } from './conversation_card.js';
+import { EventLog } from './event_log.js';
 import { Meter, Waveform } from './meters.js';
 import { closeMicrophone, openMicrophone } from './microphone.js';
 import { noStats, readStats } from './stats.js';
-import { clock, endedText, failureText, reconnectText, slowText, states } from './texts.js';
+import {
+  againText, backText, clock, endedText, failureText, lostText, reconnectText, slowText, states,
+} from './texts.js';
 import { TimelineView } from './timeline.js';
 
 const STATS_MS = 250;
@@ -29,6 +35,15 @@ const waveforms = {
   you: new Waveform(byId('you'), true),
   agent: new Waveform(byId('agent'), false),
 };
+const conversation = new ConversationCard();
+const eventLog = new EventLog({
+  details: byId('events'),
+  list: byId('event-list'),
+  filter: byId('event-filter'),
+  copy: byId('event-copy'),
+  clear: byId('event-clear'),
+  count: byId('event-count'),
+});
 const isRaw = new URLSearchParams(location.search).get('echo') === '1';
 
 let state = 'idle';
@@ -81,7 +96,11 @@ async function talk() {
   showStats();
   showTimeline({});
   byId('elapsed').textContent = '';
+  conversation.clear();
+  eventLog.restart();
+  eventLog.clear();
   show('microphone');
+  authorization().catch(() => {}); // known when it is needed; the call tells what is wrong
   try {
     mine.context = new AudioContext();
     mine.microphone = await openMicrophone(isRaw);
@@ -117,6 +136,8 @@ function dial(mine, setupMsMax) {
   call.addEventListener('connected', () => connected(mine));
   call.addEventListener('lost', () => silent(mine));
   call.addEventListener('closed', ({ detail: error }) => callClosed(mine, error));
+  call.events.addEventListener('entry', ({ detail: entry }) => eventLog.add(entry));
+  conversation.begin(call.events);
   call.open();
 }
 
@@ -147,6 +168,7 @@ function reconnect(mine, error) {
   const now = performance.now();
   if (mine.attempts === 0) {
     mine.lostAt = now;
+    conversation.note(lostText);
   }
   const slotAt = mine.lostAt + mine.attempts * ATTEMPT_MS;
   if (mine.attempts === ATTEMPTS_MAX) {
@@ -183,6 +205,7 @@ function redial(mine) {
   stats = noStats;
   showStats();
   dial(mine, ATTEMPT_MS);
+  conversation.note(againText);
 }
 
 /* The silence of an agent is sound too: a server sends packets all the time. */
@@ -195,10 +218,12 @@ function watch(mine, packetsBefore) {
 }
 
 function heard(mine) {
+  const gapMs = performance.now() - mine.heardAt;
   mine.heardAt = performance.now();
   mine.attempts = 0;
   if (state === 'reconnecting') {
     clearTimeout(mine.retry);
+    conversation.note(backText(gapMs));
     show('talking');
   }
 }
@@ -233,6 +258,7 @@ function animate(mine) {
   }
   const now = performance.now();
   const agentLevel = mine.meters.agent?.level ?? 0;
+  conversation.tick();
   waveforms.you.push(mine.meters.you.level, now);
   waveforms.agent.push(agentLevel, now);
   byId('talk').style.setProperty('--level', agentLevel.toFixed(2));
@@ -245,6 +271,7 @@ function endSession() {
   clearInterval(mine.ticker);
   clearTimeout(mine.patience);
   clearTimeout(mine.retry);
+  conversation.end();
   mine.call?.close();
   if (mine.microphone) {
     closeMicrophone(mine.microphone);
@@ -308,6 +335,8 @@ if (obstacle) {
  * For tests, read only. state: as above. stats: packetsReceived, packetsLost, rtt and jitter in ms
  * (null = unknown), path. timeline: ms from the call's start to the end of request, ice, dtls,
  * firstAudio. peakHz: the strongest frequency of the sound that comes back, 0 in silence.
+ * turns: { who, text } of the bubbles, as they are seen. events: { atMs, isOurs, event }, the log.
+ * isSpeaking: the agent's sound is being played, says the server.
  */
 window.earshot = Object.freeze({
   get state() {
@@ -321,6 +350,15 @@ window.earshot = Object.freeze({
   },
   get peakHz() {
     return session?.meters.agent?.peakHz ?? 0;
+  },
+  get turns() {
+    return conversation.turns;
+  },
+  get events() {
+    return eventLog.entries;
+  },
+  get isSpeaking() {
+    return conversation.isSpeaking;
   },
   get message() {
     return `${byId('headline').textContent}. ${byId('detail').textContent}`;

@@ -7,6 +7,9 @@
  * that had been connected). A call that was closed here says nothing more.
  */
 
+import { authorization, forgetSecret } from './access.js';
+import { CallError } from './call_error.js';
+import { EventChannel } from './event_channel.js';
 import { fragmentOf, withCredentials } from './sdp_fragment.js';
 import { Timeline } from './timeline.js';
 
@@ -15,26 +18,11 @@ const GOODBYE_MS_MAX = 1000;
 const PATCH_MS_MAX = 3000;
 const FIRST_AUDIO_POLL_MS = 10;
 
-export class CallError extends Error {
-  constructor(code, message = '') {
-    super(message);
-    this.code = code;
-  }
-}
-
-/* {"error":{"message":"...","code":"..."}}, or whatever else came. */
-async function refusal(response) {
-  const body = await response.json().catch(() => null);
-  return new CallError(
-    body?.error?.code ?? 'refused',
-    body?.error?.message ?? `The server answered with status ${response.status}.`,
-  );
-}
-
 export class Call extends EventTarget {
   timeline = new Timeline();
   stream = new MediaStream();
   #connection = new RTCPeerConnection({ bundlePolicy: 'max-bundle' });
+  #key = {}; // the header that proves who made the call
   #location = '';
   #answer = '';
   #isClosed = false;
@@ -49,6 +37,7 @@ export class Call extends EventTarget {
     this.#setupMsMax = setupMsMax;
     const [track] = microphone.getAudioTracks();
     this.#connection.addTransceiver(track, { direction: 'sendrecv', streams: [microphone] });
+    this.events = new EventChannel(this.#connection);
     this.#connection.ontrack = (event) => this.stream.addTrack(event.track);
     this.#connection.oniceconnectionstatechange = () => this.#iceChanged();
   }
@@ -61,6 +50,7 @@ export class Call extends EventTarget {
   async open() {
     this.#setupTimer = setTimeout(() => this.#setupTookTooLong(), this.#setupMsMax);
     try {
+      this.#key = await authorization();
       const offer = await this.#connection.createOffer();
       const [answer] = await Promise.all([
         this.#request(offer.sdp),
@@ -107,13 +97,16 @@ export class Call extends EventTarget {
   async #request(sdp) {
     const response = await fetch(CALLS_PATH, {
       method: 'POST',
-      headers: { 'Content-Type': 'application/sdp' },
+      headers: { ...this.#key, 'Content-Type': 'application/sdp' },
       body: sdp,
     }).catch(() => {
       throw new CallError('server_silent');
     });
+    if (response.status === 401) {
+      forgetSecret();
+    }
     if (!response.ok) {
-      throw await refusal(response);
+      throw await CallError.of(response);
     }
     this.#location = response.headers.get('Location') ?? '';
     if (this.#isClosed) {
@@ -127,14 +120,18 @@ export class Call extends EventTarget {
   async #patch(fragment) {
     const response = await fetch(this.#location, {
       method: 'PATCH',
-      headers: { 'Content-Type': 'application/trickle-ice-sdpfrag', 'If-Match': '*' },
+      headers: {
+        ...this.#key,
+        'Content-Type': 'application/trickle-ice-sdpfrag',
+        'If-Match': '*',
+      },
       body: fragment,
       signal: AbortSignal.timeout(PATCH_MS_MAX),
     }).catch(() => {
       throw new CallError('server_silent');
     });
     if (!response.ok) {
-      throw await refusal(response);
+      throw await CallError.of(response);
     }
     return response.text();
   }
@@ -219,7 +216,8 @@ export class Call extends EventTarget {
       return;
     }
     const signal = AbortSignal.timeout(GOODBYE_MS_MAX);
-    await fetch(this.#location, { method: 'DELETE', keepalive: true, signal }).catch(() => {});
+    const options = { method: 'DELETE', headers: this.#key, keepalive: true, signal };
+    await fetch(this.#location, options).catch(() => {});
     this.#location = '';
   }
 }

@@ -1,6 +1,6 @@
 /* microphone.js - the user's microphone, or why there is none */
 
-import { CallError } from './call.js';
+import { CallError } from './call_error.js';
 
 const codes = {
   NotAllowedError: 'microphone_refused',

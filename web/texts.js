@@ -92,6 +92,10 @@ const failures = {
     headline: 'All lines are busy',
     detail: 'Try again in a moment.',
   },
+  invalid_api_key: {
+    headline: 'The server wants a key',
+    detail: 'It gives none to this page: see demo in its configuration.',
+  },
   rate_limit_exceeded: {
     headline: 'Too many calls',
     detail: 'Wait a little, then try again.',
@@ -108,7 +112,14 @@ export function failureText({ code, message }) {
 }
 
 export function reconnectText(attempt, attemptsMax) {
-  return `The sound stopped. Attempt ${attempt} of ${attemptsMax}.`;
+  return `The sound stopped: another path is tried. Attempt ${attempt} of ${attemptsMax}.`;
+}
+
+export const lostText = 'The sound stopped: looking for another path.';
+export const againText = 'Calling again.';
+
+export function backText(ms) {
+  return `Sound is back after ${(ms / 1000).toFixed(1)} s.`;
 }
 
 export function endedText(elapsedMs, byServer) {

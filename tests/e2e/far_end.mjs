@@ -9,6 +9,8 @@ import { root } from './suite.mjs';
 export const toneHz = 440;
 export const callsPath = '/v1/realtime/calls';
 export const location = `${callsPath}/rtc_page`;
+export const secretPath = '/demo/secret';
+const secret = 'ek_of_the_far_end';
 
 const policy = "default-src 'self'; connect-src 'self'; media-src 'self' blob:; " +
   "style-src 'self'; script-src 'self'";
@@ -27,6 +29,11 @@ async function answer({ sdp, toneHz: frequency }) {
   const sink = context.createMediaStreamDestination();
   tone.connect(sink);
   tone.start();
+  connection.ondatachannel = ({ channel }) => {
+    window.channel = channel;
+    window.heard = []; // the events of the page
+    channel.onmessage = ({ data }) => window.heard.push(JSON.parse(data));
+  };
   await connection.setRemoteDescription({ type: 'offer', sdp });
   [window.track] = sink.stream.getAudioTracks();
   connection.addTrack(window.track, sink.stream);
@@ -67,6 +74,7 @@ export class FarEnd {
   isUnreachable = false; // answers the next offers, but no check of theirs
   tab = null; // a page of this server's origin, set before the first call
 
+  #said = 0;
   #server = createServer((request, response) => this.#serve(request, response));
 
   async open() {
@@ -80,6 +88,18 @@ export class FarEnd {
     this.#server.close();
   }
 
+  // An event of the server's.
+  say(event) {
+    const whole = { event_id: `event_${this.#said++}`, ...event };
+    return this.tab.evaluate((text) => window.channel.send(text), JSON.stringify(whole));
+  }
+
+  // The events of the page that are of a type.
+  async heard(type) {
+    const all = await this.tab.evaluate(() => window.heard ?? []);
+    return all.filter((event) => event.type === type);
+  }
+
   count(request) {
     return this.requests.filter((seen) => seen === request).length;
   }
@@ -91,7 +111,13 @@ export class FarEnd {
       return;
     }
     this.requests.push(`${request.method} ${pathname}`);
-    if (request.method === 'POST') this.#call(request, response);
+    if (pathname === secretPath) {
+      const expires_at = Date.now() / 1000 + 600;
+      response.writeHead(200, { 'Content-Type': 'application/json' });
+      response.end(JSON.stringify({ value: secret, expires_at }));
+    } else if (request.headers.authorization !== `Bearer ${secret}`) {
+      response.writeHead(401).end();
+    } else if (request.method === 'POST') this.#call(request, response);
     else if (request.method === 'PATCH') this.#repair(request, response);
     else if (!this.isMute) response.end();
   }

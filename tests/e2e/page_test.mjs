@@ -1,47 +1,7 @@
 // page_test.mjs - the demo page alone: a second tab is the far end, no service runs
-import { complaintsOf, openChromium } from './chromium.mjs';
-import { callsPath, FarEnd, location, toneHz } from './far_end.mjs';
+import { callsPath, location, toneHz } from './far_end.mjs';
+import { browser, call, message, silence, state, talk, test, waitForState } from './page_kit.mjs';
 import { check, sleep, until } from './suite.mjs';
-
-const browser = await openChromium();
-
-// Each test has a page, a far end and what the page complained of, all its own.
-async function test(name, options, body) {
-  const farEnd = await new FarEnd().open();
-  const context = await browser.newContext({ permissions: ['microphone'] });
-  try {
-    console.log(name);
-    farEnd.tab = await context.newPage();
-    await farEnd.tab.goto(`${farEnd.url}icon.svg`);
-    const page = await context.newPage();
-    const complaints = complaintsOf(page);
-    if (options.before) await page.addInitScript(options.before);
-    await page.goto(`${farEnd.url}${options.query ?? ''}`);
-    await body(page, farEnd, complaints);
-  } catch (error) {
-    check(name, false, error.message);
-  } finally {
-    await context.close();
-    farEnd.close();
-  }
-}
-
-const talk = (page) => page.locator('#talk').click();
-const state = (page) => page.evaluate(() => window.earshot.state);
-const message = (page) => page.evaluate(() => window.earshot.message);
-const waitForState = (page, wanted, timeout = 15000) =>
-  page.waitForFunction((name) => window.earshot.state === name, wanted, { timeout, polling: 20 });
-
-// Presses Talk and waits for sound.
-async function call(page) {
-  await talk(page);
-  await page.waitForFunction(() => window.earshot.timeline.firstAudio > 0 &&
-    window.earshot.stats.packetsReceived > 10);
-}
-
-// The sound of the first call stops.
-const silence = (farEnd) =>
-  farEnd.tab.evaluate(() => window.calls[0].getSenders()[0].replaceTrack(null));
 
 // Sentences, not codes, are what a person needs.
 async function checkSentence(page, sentence) {
@@ -201,7 +161,7 @@ for (const [error, sentence] of [
     `() => Promise.reject(new DOMException('', '${error}'))`;
   await test(`${error} has its sentence`, { before }, async (page, farEnd) => {
     await checkSentence(page, sentence);
-    check('no call was made', farEnd.requests.length === 0, farEnd.requests);
+    check('no call was made', farEnd.count(`POST ${callsPath}`) === 0, farEnd.requests);
   });
 }
 
