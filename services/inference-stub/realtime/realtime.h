@@ -103,11 +103,9 @@ void realtime_playback(struct realtime *r, enum realtime_playback_state state, u
                        uint64_t heard_us);
 
 struct realtime_flushed {
-    uint32_t flush;      /* every utterance up to this one is dead */
-    uint32_t utterance;  /* the one that was playing; 0: none */
-    uint64_t heard_us;   /* of it */
-    uint64_t sent_us;    /* of it */
-    uint64_t dropped_us; /* of all that was queued */
+    uint32_t flush;     /* every utterance up to this one is dead */
+    uint32_t utterance; /* the one that was playing; 0: none */
+    uint64_t heard_us;  /* of it */
 };
 
 void realtime_flushed(struct realtime *r, const struct realtime_flushed *flushed);
