@@ -1,4 +1,4 @@
-/* realtime_test.c - docs/client-contract.md, "Events", line by line: what happens, and the events */
+/* realtime_test.c - docs/client-contract.md, line by line: what happens, and the events */
 #include "tests/testing.h"
 
 #include "tests/support/realtime_world.h"
@@ -51,9 +51,8 @@ static void field_is(const char *path, const char *value)
     "{\"type\":\"conversation.item.create\",\"item\":{\"type\":\"function_call_output\","          \
     "\"call_id\":\"call_1\",\"output\":\"sunny\"}}"
 #define TRANSCRIBED "{\"audio\":{\"input\":{\"transcription\":{\"model\":\"any\"}}}}"
-#define TOOLS       "{\"tools\":[{\"type\":\"function\",\"name\":\"get_weather\",\"parameters\":{}}]}"
+#define TOOLS       "{\"tools\":[{\"type\":\"function\",\"name\":\"get_weather\"}]}"
 #define MANUAL      "{\"audio\":{\"input\":{\"turn_detection\":null}}}"
-#define TEXT        "{\"output_modalities\":[\"text\"]}"
 
 #define ADDED_AND_DONE "conversation.item.added conversation.item.done"
 #define OPENED                                                                                     \

@@ -354,12 +354,9 @@ void agent_flushed(struct agent *a, uint32_t flush, const struct backend_flushed
                    uint64_t now_us)
 {
     a->flushed = flush > a->flushed ? flush : a->flushed;
-    realtime_flushed(a->rooms.realtime,
-                     &(struct realtime_flushed){.flush = flush,
-                                                .utterance = flushed->utterance,
-                                                .heard_us = flushed->heard_us,
-                                                .sent_us = flushed->sent_us,
-                                                .dropped_us = flushed->dropped_us});
+    realtime_flushed(a->rooms.realtime, &(struct realtime_flushed){.flush = flush,
+                                                                   .utterance = flushed->utterance,
+                                                                   .heard_us = flushed->heard_us});
     obey_all(a, now_us);
 }
 

@@ -48,11 +48,11 @@ static void tell_item(const struct input_buffer *b, const struct conversation_it
 static void order_transcript(const struct input_buffer *b, const struct conversation_item *item,
                              uint64_t audio_ms)
 {
-    struct queued_order *slot =
-        order_queue_add(b->orders, (struct realtime_order){.type = REALTIME_TRANSCRIBE,
-                                                           .transcribe = {.audio_ms = audio_ms}});
-    slot->held[0] = json_incref(json_object_get(item->json, "id"));
-    slot->order.transcribe.item_id = json_string_value(slot->held[0]);
+    json_t *id = json_object_get(item->json, "id");
+    order_queue_add(b->orders, &(struct queued_order){
+                                   .order = {.type = REALTIME_TRANSCRIBE,
+                                             .transcribe = {json_string_value(id), audio_ms}},
+                                   .held = {json_incref(id)}});
 }
 
 static void commit(struct input_buffer *b, uint64_t audio_ms, bool transcribe)
@@ -92,7 +92,7 @@ bool input_buffer_speech_stopped(struct input_buffer *b, uint64_t audio_end_ms, 
 
 static void order_forgetting(const struct input_buffer *b)
 {
-    order_queue_add(b->orders, (struct realtime_order){.type = REALTIME_FORGET_AUDIO});
+    order_queue_add(b->orders, &(struct queued_order){.order = {.type = REALTIME_FORGET_AUDIO}});
 }
 
 bool input_buffer_commit(struct input_buffer *b, bool transcribe, struct client_error *error)
@@ -145,9 +145,8 @@ bool input_buffer_append(struct input_buffer *b, const json_t *event, struct cli
         return client_error_set(error, "invalid_value", "audio",
                                 "'audio' must be base64 of whole 16-bit samples.");
     }
-    struct queued_order *slot =
-        order_queue_add(b->orders, (struct realtime_order){.type = REALTIME_APPEND_AUDIO,
-                                                           .pcm16_24000 = {samples, len}});
-    slot->audio = samples;
+    order_queue_add(b->orders, &(struct queued_order){.order = {.type = REALTIME_APPEND_AUDIO,
+                                                                .pcm16_24000 = {samples, len}},
+                                                      .audio = samples});
     return true;
 }

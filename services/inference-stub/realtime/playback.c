@@ -84,8 +84,8 @@ void playback_clear_again(struct playback *p)
         newest = p->plays[i].is_flushing ? p->plays[i].utterance : newest;
     }
     if (newest != 0) {
-        order_queue_add(p->orders,
-                        (struct realtime_order){.type = REALTIME_FLUSH, .utterance = newest});
+        order_queue_add(p->orders, &(struct queued_order){
+                                       .order = {.type = REALTIME_FLUSH, .utterance = newest}});
     }
 }
 

@@ -2,7 +2,7 @@
  * playback.h - which response is being heard: output_audio_buffer.* in pairs
  *
  *     open --> queued --started--> playing --done--> stopped
- *                 +---- clear ------+----> flushing --FLUSHED or done(flushed)--> cleared, truncated
+ *                 +---- clear ------+----> flushing --FLUSHED or done--> cleared, truncated
  *
  * Takes:   what the transceiver tells; it is believed only where it fits.
  * Gives:   for each `started` one `stopped` or `cleared`, before the next `started`.

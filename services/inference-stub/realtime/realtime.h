@@ -3,8 +3,8 @@
  *
  * Takes:   events of the client and of side-bands (foreign JSON of any shape), what turn detection
  *          heard, what the agent says, and what the transceiver tells of the playback.
- * Gives:   orders for the agent: take all of them after each call here, or their queue overflows
- *          (an assertion). Events in the order in which they are sent: take one when it can leave.
+ * Gives:   orders for the agent: take all of them after each call here. Events in the order in
+ *          which they are sent: take one when it can leave.
  * Owns:    the session's configuration, at most REALTIME_SESSION_BYTES_MAX of JSON; the newest
  *          items of the conversation, REALTIME_ITEMS_MAX and REALTIME_ITEMS_BYTES_MAX at most (the
  *          oldest is forgotten, without an event); the events that wait.

@@ -7,15 +7,18 @@ void realtime_machine_respond(struct realtime *r, const json_t *overrides)
 {
     const struct response_wish wish = response_request_wish(&r->session, overrides);
     active_response_begin(&r->response, &wish);
-    response_request_order(&r->orders, &r->session, &r->conversation, &r->response,
-                           r->input.spoken_turns, overrides);
+    if (!response_request_order(&r->orders, &r->session, &r->conversation, &r->response,
+                                r->input.spoken_turns, overrides)) {
+        active_response_fail(&r->response, "server_error", "Out of memory.");
+    }
 }
 
 void realtime_machine_cancel(struct realtime *r, const char *reason)
 {
     if (r->response.state != RESPONSE_IDLE) {
-        order_queue_add(&r->orders, (struct realtime_order){.type = REALTIME_CANCEL,
-                                                            .response = r->response.number});
+        order_queue_add(&r->orders,
+                        &(struct queued_order){
+                            .order = {.type = REALTIME_CANCEL, .response = r->response.number}});
         active_response_cancel(&r->response, reason);
     }
 }
@@ -30,8 +33,7 @@ void realtime_machine_go_on(struct realtime *r)
 
 void realtime_machine_detect_turns(struct realtime *r)
 {
-    order_queue_add(
-        &r->orders,
-        (struct realtime_order){.type = REALTIME_TURN_DETECTION,
-                                .turn_detection = realtime_session_turn_detection(&r->session)});
+    const struct realtime_turn_detection wanted = realtime_session_turn_detection(&r->session);
+    order_queue_add(&r->orders, &(struct queued_order){.order = {.type = REALTIME_TURN_DETECTION,
+                                                                 .turn_detection = wanted}});
 }

@@ -102,18 +102,18 @@ static const struct conversation_item *newest_said(const struct conversation *co
     return i == 0 ? NULL : conversation->items[i - 1];
 }
 
-static void prompt_with(struct queued_order *slot, const struct conversation_item *item)
+static void prompt_with(struct queued_order *order, const struct conversation_item *item)
 {
-    struct realtime_respond_order *respond = &slot->order.respond;
+    struct realtime_respond_order *respond = &order->order.respond;
     if (item != NULL && prompt_of(item) != REALTIME_PROMPT_NONE) {
-        slot->held[0] = json_incref(item->json);
+        order->held[0] = json_incref(item->json);
         respond->prompt = prompt_of(item);
         respond->item_id = json_string_value(json_object_get(item->json, "id"));
         respond->text = conversation_item_text(item);
     }
 }
 
-static void prompt_with_input(struct queued_order *slot, const struct conversation *conversation,
+static void prompt_with_input(struct queued_order *order, const struct conversation *conversation,
                               const json_t *overrides)
 {
     const json_t *input = json_object_get(overrides, "input");
@@ -121,16 +121,16 @@ static void prompt_with_input(struct queued_order *slot, const struct conversati
     const char *type = json_string_value(json_object_get(last, "type"));
     const char *id = json_string_value(json_object_get(last, "id"));
     if (type != NULL && id != NULL && strcmp(type, "item_reference") == 0) {
-        prompt_with(slot, conversation_find(conversation, id));
+        prompt_with(order, conversation_find(conversation, id));
         return;
     }
     struct client_error error;
     struct conversation_item *item = last_input_create(overrides, &error);
-    prompt_with(slot, item);
+    prompt_with(order, item);
     conversation_item_destroy(item);
 }
 
-void response_request_order(struct order_queue *orders, const struct realtime_session *session,
+bool response_request_order(struct order_queue *orders, const struct realtime_session *session,
                             const struct conversation *conversation,
                             const struct active_response *response, uint32_t spoken_turns,
                             const json_t *overrides)
@@ -138,22 +138,21 @@ void response_request_order(struct order_queue *orders, const struct realtime_se
     const json_t *tools = field_of(session, overrides, "tools");
     json_t *instructions = field_of(session, overrides, "instructions");
     json_t *tool = session_fields_tool(tools, field_of(session, overrides, "tool_choice"));
-    struct queued_order *slot =
-        order_queue_add(orders, (struct realtime_order){.type = REALTIME_RESPOND});
-    slot->held[1] = json_incref(instructions);
-    slot->held[2] = json_incref(tool);
-    slot->order.respond = (struct realtime_respond_order){
-        .response = response->number,
-        .spoken_turn = spoken_turns,
-        .item_id = "",
-        .text = "",
-        .instructions = json_string_value(instructions),
-        .tool = json_string_value(tool),
-        .is_text_only = response->is_text_only,
+    struct queued_order order = {
+        .order = {.type = REALTIME_RESPOND,
+                  .respond = {.response = response->number,
+                              .spoken_turn = spoken_turns,
+                              .item_id = "",
+                              .text = "",
+                              .instructions = json_string_value(instructions),
+                              .tool = json_string_value(tool),
+                              .is_text_only = response->is_text_only}},
+        .held = {NULL, json_incref(instructions), json_incref(tool)},
     };
     if (json_is_array(json_object_get(overrides, "input"))) {
-        prompt_with_input(slot, conversation, overrides);
+        prompt_with_input(&order, conversation, overrides);
     } else {
-        prompt_with(slot, newest_said(conversation));
+        prompt_with(&order, newest_said(conversation));
     }
+    return order_queue_add(orders, &order);
 }

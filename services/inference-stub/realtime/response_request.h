@@ -15,10 +15,11 @@ MUST_USE bool response_request_check(const json_t *overrides, struct client_erro
 struct response_wish response_request_wish(const struct realtime_session *session,
                                            const json_t *overrides);
 
-/* Orders the response that just began. */
-void response_request_order(struct order_queue *orders, const struct realtime_session *session,
-                            const struct conversation *conversation,
-                            const struct active_response *response, uint32_t spoken_turns,
-                            const json_t *overrides);
+/* Orders the response that just began. False without memory. */
+MUST_USE bool response_request_order(struct order_queue *orders,
+                                     const struct realtime_session *session,
+                                     const struct conversation *conversation,
+                                     const struct active_response *response, uint32_t spoken_turns,
+                                     const json_t *overrides);
 
 #endif
