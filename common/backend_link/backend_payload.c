@@ -4,8 +4,6 @@
 #include "common/backend_link/backend_json.h"
 #include "common/base/time_us.h"
 
-#define START_DEPTH_MAX 32
-
 #define HEARTBEAT_MS_DEFAULT 1000
 #define SESSIONS_MAX_DEFAULT 4096
 #define PREBUFFER_MS_DEFAULT 20
@@ -138,7 +136,8 @@ size_t backend_error_encode(const struct backend_error *in, char *text, size_t c
 
 bool backend_start_decode(struct bytes_view payload, struct backend_start_request *out)
 {
-    struct backend_json o = backend_json_open(payload, BACKEND_MESSAGE_BYTES_MAX, START_DEPTH_MAX);
+    struct backend_json o =
+        backend_json_open(payload, BACKEND_MESSAGE_BYTES_MAX, BACKEND_START_DEPTH_MAX);
     *out = (struct backend_start_request){0};
     backend_json_text(&o, "call_id", "", out->call_id, sizeof(out->call_id));
     backend_json_text(&o, "resume_token", "", out->resume_token, sizeof(out->resume_token));
@@ -146,6 +145,7 @@ bool backend_start_decode(struct bytes_view payload, struct backend_start_reques
     out->out_count = read_formats(&o, "out", out->out);
     out->credit_us = backend_json_u64(&o, "credit_us", INT64_MAX, CREDIT_US_DEFAULT);
     out->message_bytes_max = backend_json_u32(&o, "max_message_bytes", BACKEND_MESSAGE_BYTES_MAX);
+    out->expires_at_s = backend_json_u64(&o, "expires_at", INT64_MAX, 0);
     out->has_events = backend_json_bool(&o, "events", true);
     out->is_restarted = backend_json_bool(&o, "restarted", false);
     return backend_json_close(&o);

@@ -17,6 +17,7 @@
 
 #define BACKEND_PAYLOAD_BYTES_MAX 4096
 #define BACKEND_MESSAGE_BYTES_MAX 262144 /* SESSION_START and EVENT, put together from chunks */
+#define BACKEND_START_DEPTH_MAX   32     /* of SESSION_START, with its session */
 #define BACKEND_TEXT_CAP          128
 #define BACKEND_TOKEN_CAP         33 /* 128 random bits in hexadecimal, and a NUL */
 
@@ -65,6 +66,7 @@ struct backend_start_request {
     size_t out_count;
     uint64_t credit_us;
     uint32_t message_bytes_max;
+    uint64_t expires_at_s; /* 0: it does not say */
     bool has_events;
     bool is_restarted;
 };

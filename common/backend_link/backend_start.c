@@ -1,6 +1,8 @@
 /* backend_start.c - see backend_start.h */
 #include "common/backend_link/backend_start.h"
 
+#include "common/backend_link/backend_json.h"
+
 #include <stdlib.h>
 
 static char *copy_bytes(struct bytes_view *view, char *to)
@@ -52,6 +54,23 @@ char *backend_start_text_create(const struct backend_start *start, size_t *out_l
 
 void backend_start_text_destroy(char *text, size_t len)
 {
-    explicit_bzero(text, len);
-    free(text);
+    if (text != NULL) {
+        explicit_bzero(text, len);
+        free(text);
+    }
+}
+
+char *backend_start_session_create(struct bytes_view payload, size_t *out_len)
+{
+    struct backend_json o =
+        backend_json_open(payload, BACKEND_MESSAGE_BYTES_MAX, BACKEND_START_DEPTH_MAX);
+    const json_t *session = json_object_get(o.object, "session");
+    *out_len = session == NULL ? 0 : json_dumpb(session, NULL, 0, JSON_COMPACT);
+    char *text = *out_len == 0 ? NULL : malloc(*out_len);
+    *out_len = text == NULL ? 0 : json_dumpb(session, text, *out_len, JSON_COMPACT);
+    if (!backend_json_close(&o)) {
+        backend_start_text_destroy(text, *out_len);
+        return NULL;
+    }
+    return text;
 }

@@ -15,6 +15,11 @@ void backend_start_destroy(struct backend_start *start);
 
 /* NULL without memory, or when the text is longer than a message. */
 char *backend_start_text_create(const struct backend_start *start, size_t *out_len);
+/* NULL is fine. */
 void backend_start_text_destroy(char *text, size_t len);
+
+/* The session in a SESSION_START that decodes, as JSON text, for backend_start_text_destroy. NULL
+ * without memory, or when it has none. */
+char *backend_start_session_create(struct bytes_view payload, size_t *out_len);
 
 #endif

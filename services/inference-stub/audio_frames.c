@@ -3,34 +3,7 @@
 
 #include <assert.h>
 
-/* A frame without samples is as long as its header says. */
-static void silence_in(const struct audio_frames *a, const struct backend_frame *frame,
-                       struct dialogue *d, uint64_t now_us)
-{
-    static const int16_t zeros[PCM_RATE_HZ_MAX / 400];
-    const struct pcm_view step = {zeros, a->rate_khz * 1000u / 400};
-    unsigned flags = frame->flags;
-    for (unsigned i = 0; i < frame->duration_2500us; i++) {
-        dialogue_audio_in(d, step, flags, now_us);
-        flags &= ~(unsigned)BACKEND_AUDIO_DISCONTINUITY;
-    }
-}
-
-static void samples_in(const struct backend_frame *frame, struct dialogue *d, uint64_t now_us)
-{
-    int16_t samples[PCM_RATE_HZ_MAX / 50];
-    struct byte_reader r;
-    byte_reader_init(&r, frame->payload);
-    unsigned flags = frame->flags;
-    while (byte_reader_left(&r) > 0) {
-        size_t count = 0;
-        while (count < COUNT_OF(samples) && byte_reader_left(&r) > 0) {
-            samples[count++] = (int16_t)byte_reader_u16_le(&r);
-        }
-        dialogue_audio_in(d, (struct pcm_view){samples, count}, flags, now_us);
-        flags &= ~(unsigned)BACKEND_AUDIO_DISCONTINUITY;
-    }
-}
+#define STEPS_A_SECOND 400 /* of the 2.5 ms in which a frame tells its duration */
 
 static bool was_heard(struct audio_frames *a, const struct backend_frame *frame)
 {
@@ -42,9 +15,9 @@ static bool was_heard(struct audio_frames *a, const struct backend_frame *frame)
     return false;
 }
 
-enum audio_frames_result audio_frames_input(struct audio_frames *a,
-                                            const struct backend_frame *frame, struct dialogue *d,
-                                            uint64_t now_us)
+enum audio_frames_result audio_frames_open(struct audio_frames *a,
+                                           const struct backend_frame *frame,
+                                           struct audio_frames_input *out)
 {
     const bool is_silence = (frame->flags & BACKEND_AUDIO_SILENCE) != 0;
     if (!is_silence && (frame->codec != BACKEND_CODEC_PCM16 || frame->rate_khz != a->rate_khz ||
@@ -54,18 +27,39 @@ enum audio_frames_result audio_frames_input(struct audio_frames *a,
     if (!is_silence && frame->payload.len % 2 != 0) {
         return AUDIO_FRAMES_BROKEN;
     }
+    out->flags = frame->flags;
+    out->silent_steps = 0;
+    out->silent_samples = a->rate_khz * 1000u / STEPS_A_SECOND;
+    byte_reader_init(&out->samples, (struct bytes_view){0});
     if (was_heard(a, frame)) {
         return AUDIO_FRAMES_OK;
     }
     if (is_silence) {
-        silence_in(a, frame, d, now_us);
+        out->silent_steps = frame->duration_2500us; /* it has no samples */
     } else {
-        samples_in(frame, d, now_us);
+        byte_reader_init(&out->samples, frame->payload);
     }
     return AUDIO_FRAMES_OK;
 }
 
-void audio_frames_write(const struct audio_frames *a, const struct dialogue_audio *audio,
+bool audio_frames_next(struct audio_frames_input *input, struct pcm_view *out, unsigned *flags)
+{
+    static const int16_t zeros[PCM_RATE_HZ_MAX / STEPS_A_SECOND];
+    size_t count = 0;
+    while (count < COUNT_OF(input->piece) && byte_reader_left(&input->samples) > 0) {
+        input->piece[count++] = (int16_t)byte_reader_u16_le(&input->samples);
+    }
+    *out = (struct pcm_view){input->piece, count};
+    if (count == 0 && input->silent_steps > 0) {
+        input->silent_steps--;
+        *out = (struct pcm_view){zeros, input->silent_samples};
+    }
+    *flags = input->flags;
+    input->flags &= ~(unsigned)BACKEND_AUDIO_DISCONTINUITY;
+    return out->count > 0;
+}
+
+void audio_frames_write(const struct audio_frames *a, const struct utterance_audio *audio,
                         uint8_t *payload, size_t cap, struct backend_frame *out)
 {
     struct byte_writer w;
@@ -74,12 +68,14 @@ void audio_frames_write(const struct audio_frames *a, const struct dialogue_audi
         byte_writer_u16_le(&w, (uint16_t)audio->pcm.samples[i]);
     }
     assert(!w.failed);
-    out->type = BACKEND_AUDIO_OUT;
-    out->flags = audio->is_last ? BACKEND_FLAG_LAST : 0;
-    out->time_us = audio->offset_us;
-    out->utterance = audio->utterance;
-    out->codec = BACKEND_CODEC_PCM16;
-    out->rate_khz = a->rate_khz;
-    out->channels = 1;
-    out->payload = bytes_view_of(payload, w.len);
+    *out = (struct backend_frame){
+        .type = BACKEND_AUDIO_OUT,
+        .flags = audio->is_last ? BACKEND_FLAG_LAST : 0,
+        .time_us = audio->offset_us,
+        .utterance = audio->utterance,
+        .codec = BACKEND_CODEC_PCM16,
+        .rate_khz = a->rate_khz,
+        .channels = 1,
+        .payload = bytes_view_of(payload, w.len),
+    };
 }

@@ -6,7 +6,8 @@
 #ifndef EARSHOT_AUDIO_FRAMES_H
 #define EARSHOT_AUDIO_FRAMES_H
 
-#include "services/inference-stub/dialogue.h"
+#include "common/backend_link/backend_frame.h"
+#include "services/inference-stub/sound/utterance_audio.h"
 
 struct audio_frames {
     uint8_t rate_khz;        /* of both directions */
@@ -19,12 +20,23 @@ enum audio_frames_result {
     AUDIO_FRAMES_BROKEN /* half a sample */
 };
 
-/* An AUDIO_IN for the dialogue. */
-enum audio_frames_result audio_frames_input(struct audio_frames *a,
-                                            const struct backend_frame *frame, struct dialogue *d,
-                                            uint64_t now_us);
+/* What is left to be heard of an AUDIO_IN. */
+struct audio_frames_input {
+    unsigned flags; /* enum backend_audio_in_flag */
+    unsigned silent_steps;
+    size_t silent_samples; /* a step */
+    struct byte_reader samples;
+    int16_t piece[PCM_RATE_HZ_MAX / 50];
+};
+
+/* The frame stays until the last piece was taken. */
+enum audio_frames_result audio_frames_open(struct audio_frames *a,
+                                           const struct backend_frame *frame,
+                                           struct audio_frames_input *out);
+/* The next piece, borrowed until the next call. A discontinuity is told with the first one. */
+bool audio_frames_next(struct audio_frames_input *input, struct pcm_view *out, unsigned *flags);
 /* An AUDIO_OUT; its payload is written to `payload`, 2 bytes a sample. */
-void audio_frames_write(const struct audio_frames *a, const struct dialogue_audio *audio,
+void audio_frames_write(const struct audio_frames *a, const struct utterance_audio *audio,
                         uint8_t *payload, size_t cap, struct backend_frame *out);
 
 #endif

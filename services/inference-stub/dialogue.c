@@ -351,7 +351,7 @@ bool dialogue_take_flush(struct dialogue *d, uint32_t *utterance)
     return *utterance != 0;
 }
 
-bool dialogue_take_audio(struct dialogue *d, struct dialogue_audio *out)
+bool dialogue_take_audio(struct dialogue *d, struct utterance_audio *out)
 {
     const size_t chunk = pcm_samples_of_ms(d->config.rate_hz, DIALOGUE_CHUNK_MS);
     const size_t room = credit_left(d) < chunk ? (size_t)credit_left(d) : chunk;
@@ -367,7 +367,7 @@ bool dialogue_take_audio(struct dialogue *d, struct dialogue_audio *out)
         pcm = parrot_take(d, room);
         break;
     }
-    *out = (struct dialogue_audio){d->utterance, pcm, !d->is_open, 0};
+    *out = (struct utterance_audio){d->utterance, pcm, !d->is_open, 0};
     if (d->is_resumed) {
         out->offset_us = d->utterance_samples * US_PER_S / d->config.rate_hz;
     }

@@ -15,7 +15,7 @@
 #define EARSHOT_DIALOGUE_H
 
 #include "common/backend_link/backend_payload.h"
-#include "services/inference-stub/sound/pcm.h"
+#include "services/inference-stub/sound/utterance_audio.h"
 #include "services/inference-stub/stub_counters.h"
 
 #define DIALOGUE_CHUNK_MS 100
@@ -52,15 +52,8 @@ void dialogue_audio_in(struct dialogue *d, struct pcm_view pcm, unsigned flags, 
 void dialogue_tick(struct dialogue *d, uint64_t now_us);
 uint64_t dialogue_next_timeout(const struct dialogue *d);
 
-struct dialogue_audio {
-    uint32_t utterance;
-    struct pcm_view pcm; /* borrowed until the next call on the dialogue */
-    bool is_last;
-    uint64_t offset_us; /* of the first sample in its utterance, after a resume; 0 = append */
-};
-
-/* Drain both after each call above, flushes first. */
+/* Drain both after each call above, flushes first. Audio is borrowed until the next call. */
 bool dialogue_take_flush(struct dialogue *d, uint32_t *utterance);
-bool dialogue_take_audio(struct dialogue *d, struct dialogue_audio *out);
+bool dialogue_take_audio(struct dialogue *d, struct utterance_audio *out);
 
 #endif

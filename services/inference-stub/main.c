@@ -1,6 +1,8 @@
 /* main.c - inference-stub: a voice agent for trying and testing, without a model */
 #include "common/runtime/admin_http.h"
+#include "common/runtime/clock.h"
 #include "common/runtime/process.h"
+#include "services/inference-stub/agent/agent_script.h"
 #include "services/inference-stub/sound/speech.h"
 #include "services/inference-stub/stub_config.h"
 #include "services/inference-stub/stub_metrics.h"
@@ -11,8 +13,8 @@
 
 #define SERVICE "inference-stub"
 #define PURPOSE                                                                                    \
-    "A backend without a model: it greets and says your words back. One option more:\n"            \
-    "--mode MODE, which is parrot, echo or tone, overrides the configured mode."
+    "A backend without a model: a scripted agent, a parrot, an echo, a tone. One option more:\n"   \
+    "--mode MODE, which is agent, parrot, echo or tone, overrides the configured mode."
 
 /* Takes --mode out of the arguments, which the options of every service follow. */
 static const char *take_mode_option(int *argc, char **argv)
@@ -35,16 +37,33 @@ static bool load_config(const char *path, const char *mode, struct stub_config *
         return false;
     }
     return mode == NULL || stub_config_mode(mode, &config->mode) ||
-           fault_set(fault, FAULT_CONFIG, "--mode %s: choose echo, tone or parrot", mode);
+           fault_set(fault, FAULT_CONFIG, "--mode %s: choose agent, parrot, echo or tone", mode);
 }
 
-/* Only a parrot speaks; its words are made once, for the whole life of the process. */
+/* A parrot's words are made once, for the whole life of the process. */
 static bool prepare_greeting(const struct stub_config *config, struct stub_behaviour *behaviour,
                              struct fault *fault)
 {
-    return config->mode != DIALOGUE_PARROT ||
+    return config->mode != STUB_MODE_PARROT ||
            (speech_synthesize(config->greeting, 16000, &behaviour->greeting_16k, fault) &&
             speech_synthesize(config->greeting, 24000, &behaviour->greeting_24k, fault));
+}
+
+/* An agent's words are made while it runs. */
+static bool prepare_agent(const struct stub_config *config, struct stub_behaviour *behaviour,
+                          struct fault *fault)
+{
+    static struct agent_script script;
+    if (config->mode != STUB_MODE_AGENT) {
+        return true;
+    }
+    if (!agent_script_load(config->agent_script, &script, fault)) {
+        return false;
+    }
+    behaviour->script = &script;
+    behaviour->desk = speech_desk_create();
+    behaviour->wall_clock_us = clock_unix_us() - clock_now_us();
+    return behaviour->desk != NULL || fault_set(fault, FAULT_SYSTEM, "no memory for the voice");
 }
 
 static bool serve(const struct stub_config *config, struct stub_behaviour *behaviour, int signal_fd,
@@ -57,7 +76,7 @@ static bool serve(const struct stub_config *config, struct stub_behaviour *behav
         return false;
     }
     struct stub_port *port = NULL;
-    if (prepare_greeting(config, behaviour, fault)) {
+    if (prepare_greeting(config, behaviour, fault) && prepare_agent(config, behaviour, fault)) {
         port = stub_port_open(config, behaviour, signal_fd, fault);
     }
     if (port != NULL) {
@@ -69,6 +88,7 @@ static bool serve(const struct stub_config *config, struct stub_behaviour *behav
     admin_http_stop();
     speech_free(&behaviour->greeting_16k);
     speech_free(&behaviour->greeting_24k);
+    speech_desk_destroy(behaviour->desk);
     return is_good;
 }
 
@@ -77,7 +97,7 @@ static bool run(const struct stub_config *config, struct fault *fault)
     static struct stub_counters counters;
     static struct log_limit session_lines = {.lines_per_s = LOG_EVENTS_PER_S};
     struct stub_behaviour behaviour = {
-        .mode = config->mode,
+        .mode = config->mode == STUB_MODE_AGENT ? DIALOGUE_ECHO : (enum dialogue_mode)config->mode,
         .mode_name = stub_config_mode_name(config->mode),
         .echo_delay_us = config->echo_delay_us,
         .tone_hz = config->tone_hz,

@@ -5,23 +5,23 @@
 
 #include <stdio.h>
 
-static const char *const mode_name[] = {"echo", "tone", "parrot", NULL};
+static const char *const mode_name[] = {"echo", "tone", "parrot", "agent", NULL};
 
 /* A delay is played out of the transceiver's queue, which the credit bounds. */
 #define ECHO_DELAY_US_MAX (5 * US_PER_S)
 
-bool stub_config_mode(const char *name, enum dialogue_mode *out)
+bool stub_config_mode(const char *name, enum stub_mode *out)
 {
     for (size_t i = 0; mode_name[i] != NULL; i++) {
         if (strcmp(mode_name[i], name) == 0) {
-            *out = (enum dialogue_mode)i;
+            *out = (enum stub_mode)i;
             return true;
         }
     }
     return false;
 }
 
-const char *stub_config_mode_name(enum dialogue_mode mode)
+const char *stub_config_mode_name(enum stub_mode mode)
 {
     return mode_name[mode];
 }
@@ -43,6 +43,22 @@ static void read_listen(struct yaml_reader *r, struct stub_config *c)
     }
 }
 
+/* A relative path starts at the folder of the configuration. */
+static void read_agent_script(struct yaml_reader *r, const char *config_path, struct stub_config *c)
+{
+    char name[STUB_PATH_CAP];
+    yaml_reader_text(r, "agent_script", "", name, sizeof(name));
+    const char *slash = strrchr(config_path, '/');
+    const bool is_relative = name[0] != '\0' && name[0] != '/' && slash != NULL;
+    const int folder_len = is_relative ? (int)(slash + 1 - config_path) : 0;
+    const int len =
+        snprintf(c->agent_script, sizeof(c->agent_script), "%.*s%s", folder_len, config_path, name);
+    if ((size_t)len >= sizeof(c->agent_script)) {
+        yaml_reader_fail(r, "agent_script", "is longer than %zu bytes with its folder",
+                         sizeof(c->agent_script) - 1);
+    }
+}
+
 bool stub_config_load(const char *path, struct stub_config *out, struct fault *fault)
 {
     static const char *const level[] = {"debug", "info", "warn", "error", NULL};
@@ -54,7 +70,8 @@ bool stub_config_load(const char *path, struct stub_config *out, struct fault *f
     struct stub_config *c = out;
     *c = (struct stub_config){0};
     read_listen(r, c);
-    c->mode = (enum dialogue_mode)yaml_reader_choice(r, "mode", mode_name, DIALOGUE_PARROT);
+    c->mode = (enum stub_mode)yaml_reader_choice(r, "mode", mode_name, STUB_MODE_PARROT);
+    read_agent_script(r, path, c);
     yaml_reader_text(r, "greeting", "Hello. I am a parrot. Say something, and I will say it back.",
                      c->greeting, sizeof(c->greeting));
     if (c->greeting[0] == '\0') {

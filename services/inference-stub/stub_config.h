@@ -14,11 +14,21 @@
 
 #define STUB_UNIX_PATH_CAP   108 /* of sockaddr_un */
 #define STUB_CONNECTIONS_MAX 256
+#define STUB_PATH_CAP        512
+
+/* The first three are modes of a dialogue. */
+enum stub_mode {
+    STUB_MODE_ECHO = DIALOGUE_ECHO,
+    STUB_MODE_TONE = DIALOGUE_TONE,
+    STUB_MODE_PARROT = DIALOGUE_PARROT,
+    STUB_MODE_AGENT
+};
 
 struct stub_config {
     char unix_path[STUB_UNIX_PATH_CAP]; /* "" = TCP at listen */
     struct net_addr listen;
-    enum dialogue_mode mode;
+    enum stub_mode mode;
+    char agent_script[STUB_PATH_CAP]; /* "": a script of defaults */
     char greeting[SPEECH_TEXT_CAP];
     uint64_t echo_delay_us;
     uint32_t tone_hz;
@@ -32,8 +42,8 @@ struct stub_config {
 };
 
 MUST_USE bool stub_config_load(const char *path, struct stub_config *out, struct fault *fault);
-/* "echo", "tone" or "parrot"; false for anything else. */
-MUST_USE bool stub_config_mode(const char *name, enum dialogue_mode *out);
-const char *stub_config_mode_name(enum dialogue_mode mode);
+/* "echo", "tone", "parrot" or "agent"; false for anything else. */
+MUST_USE bool stub_config_mode(const char *name, enum stub_mode *out);
+const char *stub_config_mode_name(enum stub_mode mode);
 
 #endif

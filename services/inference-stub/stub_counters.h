@@ -7,6 +7,7 @@
 #define EARSHOT_STUB_COUNTERS_H
 
 #include "common/runtime/metrics.h"
+#include "services/inference-stub/agent/agent_counters.h"
 
 enum stub_close_reason {
     STUB_CLOSE_PEER, /* the other end closed */
@@ -49,6 +50,7 @@ struct stub_counters {
     metric_value echo_dropped_samples; /* no credit, too late, or too far behind */
     metric_value events_answered;
     metric_value events_dropped; /* more than the answers one session may have waiting */
+    struct agent_counters agent;
 };
 
 #endif

@@ -1,6 +1,7 @@
 /* stub_link.c - see stub_link.h */
 #include "services/inference-stub/stub_link.h"
 
+#include "common/backend_link/backend_message.h"
 #include "services/inference-stub/link_calls.h"
 
 #include <assert.h>
@@ -16,7 +17,7 @@
 #define ERROR_PAUSE_US      US_PER_S
 #define SESSION_TICK_US     (100 * US_PER_MS)
 #define PING_BYTES          8
-#define OUR_FRAME_BYTES_MAX 8192 /* no frame of ours is longer */
+#define OUR_FRAME_BYTES_MAX (BACKEND_FRAME_HEADER_BYTES + BACKEND_CHUNK_BYTES) /* none is longer */
 
 enum link_state {
     LINK_GREETING, /* HELLO has not come */
@@ -444,6 +445,13 @@ void stub_link_tick(struct stub_link *l, uint64_t now_us)
     }
     if (is_due(l, TIMER_LINGER, now_us)) {
         l->state = LINK_OVER;
+    }
+}
+
+void stub_link_wake(struct stub_link *l, uint64_t now_us)
+{
+    if (l->state == LINK_OPEN) {
+        link_calls_tick(&l->calls, now_us);
     }
 }
 

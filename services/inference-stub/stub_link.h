@@ -37,6 +37,8 @@ struct bytes_view stub_link_output(struct stub_link *l, uint64_t now_us);
 void stub_link_sent(struct stub_link *l, size_t len, uint64_t now_us);
 
 void stub_link_tick(struct stub_link *l, uint64_t now_us);
+/* What the sessions have waited for may be there. */
+void stub_link_wake(struct stub_link *l, uint64_t now_us);
 uint64_t stub_link_next_timeout(const struct stub_link *l);
 
 /* GOAWAY: sessions go on, at most so long; ending them is up to the caller. */

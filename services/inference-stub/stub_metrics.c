@@ -89,6 +89,20 @@ static void print_dialogue(struct metrics_text *t, const struct stub_counters *c
     metrics_sample_u64(t, "outcome=\"dropped\"", metric_get(&c->events_dropped));
 }
 
+static void print_agent(struct metrics_text *t, const struct agent_counters *c)
+{
+    metrics_family(t, "earshot_stub_agent_turns_total", METRIC_COUNTER,
+                   "Turns that users spoke to the agent.");
+    metrics_sample_u64(t, NULL, metric_get(&c->turns));
+    metrics_family(t, "earshot_stub_agent_answers_total", METRIC_COUNTER,
+                   "What the agent answered: words, or a call of a tool.");
+    metrics_sample_u64(t, "kind=\"words\"", metric_get(&c->answers));
+    metrics_sample_u64(t, "kind=\"tool\"", metric_get(&c->calls));
+    metrics_family(t, "earshot_stub_agent_barge_ins_total", METRIC_COUNTER,
+                   "Times a user spoke while the agent did, and it fell silent.");
+    metrics_sample_u64(t, NULL, metric_get(&c->barge_ins));
+}
+
 void stub_metrics_print(struct metrics_text *t, void *context)
 {
     const struct stub_counters *c = context;
@@ -96,4 +110,5 @@ void stub_metrics_print(struct metrics_text *t, void *context)
     print_sessions(t, c);
     print_frames(t, c);
     print_dialogue(t, c);
+    print_agent(t, &c->agent);
 }

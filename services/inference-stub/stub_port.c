@@ -5,6 +5,7 @@
 #include "common/runtime/clock.h"
 #include "common/runtime/process.h"
 #include "services/inference-stub/session_shelf.h"
+#include "services/inference-stub/sound/speech_worker.h"
 #include "services/inference-stub/stub_link.h"
 #include "services/inference-stub/stub_listener.h"
 #include "services/inference-stub/stub_metrics.h"
@@ -36,6 +37,7 @@ struct stub_port {
     const struct stub_config *config;
     struct stub_behaviour *behaviour;
     struct session_shelf shelf;
+    struct speech_worker *voice; /* NULL: nobody needs one */
     char instance[9];
     int epoll_fd;
     int listen_fd; /* -1 while draining */
@@ -65,6 +67,18 @@ static void watch_connection(struct stub_port *p, struct connection *c, uint32_t
 
 /* --- open and close --------------------------------------------------------------------------- */
 
+/* Where there is a desk, somebody must make what is ordered at it. */
+static bool open_voice(struct stub_port *p, struct fault *fault)
+{
+    if (p->behaviour->desk == NULL) {
+        return true;
+    }
+    p->voice = speech_worker_open(p->behaviour->desk, fault);
+    return p->voice != NULL &&
+           (watch(p, EPOLL_CTL_ADD, speech_worker_fd(p->voice), EPOLLIN, &p->voice) ||
+            fault_set(fault, FAULT_SYSTEM, "epoll: %s", strerror(errno)));
+}
+
 struct stub_port *stub_port_open(const struct stub_config *config, struct stub_behaviour *behaviour,
                                  int signal_fd, struct fault *fault)
 {
@@ -90,7 +104,7 @@ struct stub_port *stub_port_open(const struct stub_config *config, struct stub_b
         stub_port_close(p);
         return NULL;
     }
-    if (p->listen_fd < 0) {
+    if (p->listen_fd < 0 || !open_voice(p, fault)) {
         stub_port_close(p);
         return NULL;
     }
@@ -136,6 +150,7 @@ void stub_port_close(struct stub_port *p)
     }
     session_shelf_clear(&p->shelf);
     p->behaviour->shelf = NULL;
+    speech_worker_close(p->voice);
     close_listener(p);
     if (p->epoll_fd >= 0) {
         (void)close(p->epoll_fd);
@@ -295,13 +310,24 @@ static void handle_event(struct stub_port *p, const struct epoll_event *event, u
         accept_connections(p, now_us);
     } else if (event->data.ptr == &p->signal_fd) {
         read_signals(p, now_us);
-    } else if ((event->events & ~(uint32_t)EPOLLOUT) != 0) {
+    } else if (event->data.ptr != &p->voice && (event->events & ~(uint32_t)EPOLLOUT) != 0) {
         read_connection(event->data.ptr, now_us);
+    }
+}
+
+/* Takes what was said, gives what was ordered: by those who hear of it, too. */
+static void serve_voice(struct stub_port *p, uint64_t now_us)
+{
+    while (p->voice != NULL && speech_worker_serve(p->voice)) {
+        for (size_t i = 0; i < p->connection_count; i++) {
+            stub_link_wake(p->connection[i]->link, now_us);
+        }
     }
 }
 
 static void tick(struct stub_port *p, uint64_t now_us)
 {
+    serve_voice(p, now_us);
     session_shelf_tick(&p->shelf, now_us);
     if (now_us >= p->accept_again_us) {
         p->accept_again_us = TIME_NEVER;

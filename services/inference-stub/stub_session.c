@@ -2,10 +2,9 @@
 #include "services/inference-stub/stub_session.h"
 
 #include "common/runtime/log.h"
-#include "services/inference-stub/audio_frames.h"
 #include "services/inference-stub/chunked_message.h"
 #include "services/inference-stub/rate_choice.h"
-#include "services/inference-stub/realtime/realtime_events.h"
+#include "services/inference-stub/session_talk.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -13,7 +12,6 @@
 
 #define START_TIMEOUT_US (5 * US_PER_S)
 #define ERROR_PAUSE_US   US_PER_S
-#define AUDIO_BYTES_MAX  (PCM_RATE_HZ_MAX / 1000 * DIALOGUE_CHUNK_MS * 2)
 #define TEXT_BYTES_MAX   1024
 
 enum session_state {
@@ -29,26 +27,18 @@ struct stub_session {
     uint32_t handle;
     enum session_state state;
     uint64_t start_deadline_us;
-    struct chunked_message message;
+    struct chunked_message start;
     char token[BACKEND_TOKEN_CAP];     /* empty: can not be resumed */
     char old_token[BACKEND_TOKEN_CAP]; /* likewise good, until the ACCEPT was heard; or empty */
-    struct audio_frames audio;
-    bool has_events;
-    struct dialogue *dialogue; /* while RUNNING */
+    uint8_t rate_khz;                  /* of both directions */
+    struct session_talk *talk;         /* while RUNNING */
     bool accept_waits;
     struct backend_reject reject;
     struct backend_error error;
     bool error_waits;
     uint64_t error_allowed_us;
-    struct bytes_view reply[SESSION_REPLIES_MAX]; /* malloc'ed */
-    size_t reply_first;
-    size_t reply_count;
-    uint64_t events_answered;
-    uint8_t payload[AUDIO_BYTES_MAX]; /* of the frame taken last */
+    char text[TEXT_BYTES_MAX]; /* the payload of the frame taken last, unless it is talk's */
 };
-
-static_assert(TEXT_BYTES_MAX <= AUDIO_BYTES_MAX && REALTIME_EVENT_BYTES_MAX <= AUDIO_BYTES_MAX,
-              "every payload of a session fits its buffer");
 
 struct stub_session *stub_session_create(const struct stub_behaviour *behaviour, uint32_t handle,
                                          uint64_t now_us)
@@ -65,19 +55,15 @@ struct stub_session *stub_session_create(const struct stub_behaviour *behaviour,
 /* Nothing of a session that no longer runs is sent but its last word. */
 static void stop_running(struct stub_session *s)
 {
-    if (s->dialogue != NULL) {
+    if (s->talk != NULL) {
         struct stub_counters *c = s->behaviour->counters;
         metric_set(&c->sessions_open, metric_get(&c->sessions_open) - 1);
     }
-    dialogue_destroy(s->dialogue);
-    s->dialogue = NULL;
+    session_talk_destroy(s->talk);
+    s->talk = NULL;
     s->accept_waits = false;
     s->error_waits = false;
-    for (; s->reply_count > 0; s->reply_count--) {
-        free((void *)s->reply[s->reply_first].data);
-        s->reply_first = (s->reply_first + 1) % SESSION_REPLIES_MAX;
-    }
-    chunked_message_drop(&s->message);
+    chunked_message_drop(&s->start);
 }
 
 void stub_session_destroy(struct stub_session *s)
@@ -151,26 +137,16 @@ static bool session_end(struct stub_session *s, const struct backend_frame *fram
 
 /* --- start ------------------------------------------------------------------------------------ */
 
-static void run(struct stub_session *s, const struct backend_start_request *r, uint64_t now_us)
+static void run(struct stub_session *s, const struct backend_start_request *r,
+                struct bytes_view text, uint64_t now_us)
 {
     const struct stub_behaviour *b = s->behaviour;
-    const struct dialogue_config config = {
-        .mode = b->mode,
-        .rate_hz = s->audio.rate_khz * 1000u,
-        .echo_delay_us = b->echo_delay_us,
-        .tone_hz = b->tone_hz,
-        .greeting = s->audio.rate_khz == 16 ? b->greeting_16k : b->greeting_24k,
-        .credit_us = r->credit_us,
-        .is_restarted = r->is_restarted,
-        .counters = b->counters,
-    };
-    s->dialogue = dialogue_create(&config);
-    if (s->dialogue == NULL) {
+    s->talk = session_talk_create(b, r, text, s->rate_khz);
+    if (s->talk == NULL) {
         reject(s, STUB_SESSION_FULL, "overload", "out of memory", now_us);
         return;
     }
     s->state = SESSION_RUNNING;
-    s->has_events = r->has_events;
     memcpy(s->token, r->resume_token, sizeof(s->token));
     s->accept_waits = true;
     metric_add(&b->counters->sessions_open, 1);
@@ -180,39 +156,52 @@ static void run(struct stub_session *s, const struct backend_start_request *r, u
         log_info("session.started session=%u call=%s mode=%s rate_khz=%u restarted=%s "
                  "held_back=%llu",
                  s->handle, log_escape(bytes_view_of_text(r->call_id), call, sizeof(call)),
-                 b->mode_name, s->audio.rate_khz, r->is_restarted ? "true" : "false", held_back(s));
+                 b->mode_name, s->rate_khz, r->is_restarted ? "true" : "false", held_back(s));
     }
+}
+
+/* It speaks at the rate of its own voice where it can. */
+static bool prefers_16k(const struct stub_behaviour *b)
+{
+    return b->script != NULL || b->mode == DIALOGUE_PARROT;
+}
+
+static bool whole_start(struct stub_session *s, struct bytes_view text, uint64_t now_us)
+{
+    struct backend_start_request request;
+    if (!backend_start_decode(text, &request)) {
+        return false;
+    }
+    s->start_deadline_us = TIME_NEVER;
+    s->rate_khz = rate_choice_khz(&request, prefers_16k(s->behaviour));
+    if (s->behaviour->is_draining) {
+        reject(s, STUB_SESSION_DRAINING, "overload", "this backend is going away", now_us);
+    } else if (metric_get(&s->behaviour->counters->sessions_open) >= s->behaviour->sessions_max) {
+        reject(s, STUB_SESSION_FULL, "overload", "sessions_max is reached", now_us);
+    } else if (s->rate_khz == 0) {
+        reject(s, STUB_SESSION_NO_FORMAT, "codec",
+               "neither pcm16/16000 nor pcm16/24000 is offered both ways", now_us);
+    } else {
+        run(s, &request, text, now_us);
+    }
+    return true;
 }
 
 static bool session_start(struct stub_session *s, const struct backend_frame *frame,
                           uint64_t now_us)
 {
-    if (!chunked_message_append(&s->message, frame->payload)) {
+    if (!chunked_message_append(&s->start, frame->payload)) {
         return false;
     }
     if ((frame->flags & BACKEND_FLAG_LAST) == 0) {
         return true;
     }
-    struct backend_start_request request;
-    const bool is_good = backend_start_decode(chunked_message_view(&s->message), &request);
-    chunked_message_drop(&s->message);
-    if (!is_good) {
-        return false;
-    }
-    s->start_deadline_us = TIME_NEVER;
-    /* A parrot speaks at the rate of its own voice where it can. */
-    s->audio.rate_khz = rate_choice_khz(&request, s->behaviour->mode == DIALOGUE_PARROT);
-    if (s->behaviour->is_draining) {
-        reject(s, STUB_SESSION_DRAINING, "overload", "this backend is going away", now_us);
-    } else if (metric_get(&s->behaviour->counters->sessions_open) >= s->behaviour->sessions_max) {
-        reject(s, STUB_SESSION_FULL, "overload", "sessions_max is reached", now_us);
-    } else if (s->audio.rate_khz == 0) {
-        reject(s, STUB_SESSION_NO_FORMAT, "codec",
-               "neither pcm16/16000 nor pcm16/24000 is offered both ways", now_us);
-    } else {
-        run(s, &request, now_us);
-    }
-    return true;
+    /* Taken out of the session: whoever rejects it drops what it holds. */
+    struct chunked_message start = s->start;
+    s->start = (struct chunked_message){0};
+    const bool is_good = whole_start(s, chunked_message_view(&start), now_us);
+    chunked_message_drop(&start);
+    return is_good;
 }
 
 /* --- another connection ----------------------------------------------------------------------- */
@@ -238,8 +227,7 @@ void stub_session_resume(struct stub_session *s, uint32_t handle,
     memcpy(s->token, resume->next_token, sizeof(s->token));
     s->accept_waits = true;
     s->error_waits = false;
-    chunked_message_drop(&s->message);
-    dialogue_resume(s->dialogue, &resume->position);
+    session_talk_resume(s->talk, &resume->position, now_us);
     metric_add(&s->behaviour->counters->sessions[STUB_SESSION_RESUMED], 1);
     if (may_log(s, now_us)) {
         log_info("session.resumed session=%u call=%s held_back=%llu", handle,
@@ -249,72 +237,19 @@ void stub_session_resume(struct stub_session *s, uint32_t handle,
 
 /* --- a running session ------------------------------------------------------------------------ */
 
-static bool audio_in(struct stub_session *s, const struct backend_frame *frame, uint64_t now_us)
+static bool talk_input(struct stub_session *s, const struct backend_frame *frame, uint64_t now_us)
 {
-    switch (audio_frames_input(&s->audio, frame, s->dialogue, now_us)) {
-    case AUDIO_FRAMES_CODEC:
-        report(s, frame, "codec", "audio in another format than was accepted", now_us);
-        return true;
-    case AUDIO_FRAMES_BROKEN:
-        return false;
-    case AUDIO_FRAMES_OK:
+    switch (session_talk_input(s->talk, frame, now_us)) {
+    case TALK_OK:
         break;
-    }
-    return true;
-}
-
-static bool credit(struct stub_session *s, const struct backend_frame *frame)
-{
-    struct byte_reader r;
-    byte_reader_init(&r, frame->payload);
-    const uint64_t limit_us = byte_reader_u64_le(&r);
-    if (r.failed || byte_reader_left(&r) > 0) {
+    case TALK_BROKEN:
         return false;
-    }
-    dialogue_credit(s->dialogue, limit_us);
-    return true;
-}
-
-static bool playback(struct stub_session *s, const struct backend_frame *frame)
-{
-    struct backend_playback p;
-    if (!backend_playback_decode(frame->payload, &p)) {
-        return false;
-    }
-    dialogue_playback(s->dialogue, &p);
-    return true;
-}
-
-static void answer_event(struct stub_session *s)
-{
-    struct stub_counters *counters = s->behaviour->counters;
-    char text[REALTIME_EVENT_BYTES_MAX];
-    const size_t len =
-        s->reply_count == SESSION_REPLIES_MAX
-            ? 0
-            : realtime_events_refuse(chunked_message_view(&s->message), s->behaviour->mode_name,
-                                     s->events_answered + 1, text);
-    uint8_t *reply = len == 0 ? NULL : malloc(len);
-    if (reply == NULL) {
-        metric_add(&counters->events_dropped, 1);
-        return;
-    }
-    memcpy(reply, text, len);
-    s->reply[(s->reply_first + s->reply_count++) % SESSION_REPLIES_MAX] = bytes_view_of(reply, len);
-    s->events_answered++;
-    metric_add(&counters->events_answered, 1);
-}
-
-static bool event(struct stub_session *s, const struct backend_frame *frame)
-{
-    if (!chunked_message_append(&s->message, frame->payload)) {
-        return false;
-    }
-    if ((frame->flags & BACKEND_FLAG_LAST) != 0) {
-        if (s->has_events) {
-            answer_event(s);
-        }
-        chunked_message_drop(&s->message);
+    case TALK_CODEC:
+        report(s, frame, "codec", "audio in another format than was accepted", now_us);
+        break;
+    case TALK_UNSUPPORTED:
+        report(s, frame, "unsupported", "a type that this backend does not take", now_us);
+        break;
     }
     return true;
 }
@@ -329,32 +264,11 @@ static bool running_input(struct stub_session *s, const struct backend_frame *fr
         return false; /* a handle that is in use */
     case BACKEND_SESSION_END:
         return session_end(s, frame, now_us);
-    case BACKEND_CONNECTED:
-        dialogue_connected(s->dialogue);
-        return true;
-    case BACKEND_AUDIO_IN:
-        return audio_in(s, frame, now_us);
-    case BACKEND_CREDIT:
-        return credit(s, frame);
-    case BACKEND_PLAYBACK:
-        return playback(s, frame);
-    case BACKEND_EVENT:
-        return event(s, frame);
-    case BACKEND_FLUSHED:
-    case BACKEND_SPEECH:
-    case BACKEND_DTMF:
-    case BACKEND_CHANNEL_DATA:
-    case BACKEND_SIDEBAND:
-    case BACKEND_NET_STATS:
-        return true; /* of no use to a dialogue in these modes */
     case BACKEND_ERROR:
         metric_add(&s->behaviour->counters->errors_heard, 1);
         return true;
     default:
-        if (frame->type < BACKEND_FRAME_TYPE_OPTIONAL_FROM) {
-            report(s, frame, "unsupported", "a type that this backend does not take", now_us);
-        }
-        return true;
+        return talk_input(s, frame, now_us);
     }
 }
 
@@ -394,8 +308,8 @@ void stub_session_tick(struct stub_session *s, uint64_t now_us)
     if (s->state == SESSION_STARTING && now_us >= s->start_deadline_us) {
         reject(s, STUB_SESSION_TIMEOUT, "timeout", "SESSION_START was not completed", now_us);
     }
-    if (s->dialogue != NULL) {
-        dialogue_tick(s->dialogue, now_us);
+    if (s->talk != NULL) {
+        session_talk_tick(s->talk, now_us);
     }
 }
 
@@ -406,90 +320,75 @@ bool stub_session_is_over(const struct stub_session *s)
 
 /* --- output ----------------------------------------------------------------------------------- */
 
+static void begin_text(const struct stub_session *s, struct backend_frame *out)
+{
+    *out = (struct backend_frame){.payload.data = (const uint8_t *)s->text};
+}
+
 static bool take_urgent(struct stub_session *s, struct backend_frame *out)
 {
-    if (s->dialogue != NULL && dialogue_take_flush(s->dialogue, &out->utterance)) {
-        out->type = BACKEND_FLUSH;
+    if (s->talk != NULL && session_talk_take_flush(s->talk, out)) {
         return true;
     }
     if (!s->error_waits) {
         return false;
     }
+    begin_text(s, out);
     s->error_waits = false;
     metric_add(&s->behaviour->counters->errors_sent, 1);
     out->type = BACKEND_ERROR;
-    out->payload.len = backend_error_encode(&s->error, (char *)s->payload, TEXT_BYTES_MAX);
+    out->payload.len = backend_error_encode(&s->error, s->text, TEXT_BYTES_MAX);
     return true;
 }
 
 static bool take_control(struct stub_session *s, struct backend_frame *out)
 {
-    char *text = (char *)s->payload;
+    begin_text(s, out);
     if (s->accept_waits) {
-        const struct backend_format format = {BACKEND_CODEC_PCM16, s->audio.rate_khz};
+        const struct backend_format format = {BACKEND_CODEC_PCM16, s->rate_khz};
         const struct backend_accept accept = {format, format, .prebuffer_ms = 20,
                                               .progress_ms = 200};
         s->accept_waits = false;
         out->type = BACKEND_SESSION_ACCEPT;
-        out->payload.len = backend_accept_encode(&accept, text, TEXT_BYTES_MAX);
+        out->payload.len = backend_accept_encode(&accept, s->text, TEXT_BYTES_MAX);
         return true;
     }
     if (s->state == SESSION_REJECTED) {
         out->type = BACKEND_SESSION_REJECT;
-        out->payload.len = backend_reject_encode(&s->reject, text, TEXT_BYTES_MAX);
+        out->payload.len = backend_reject_encode(&s->reject, s->text, TEXT_BYTES_MAX);
         s->state = SESSION_OVER;
         return true;
     }
     if (s->state == SESSION_ENDING) {
         out->type = BACKEND_SESSION_ENDED;
-        out->payload.len =
-            backend_ended_encode(&(struct backend_ended){.reason = "asked"}, text, TEXT_BYTES_MAX);
+        out->payload.len = backend_ended_encode(&(struct backend_ended){.reason = "asked"}, s->text,
+                                                TEXT_BYTES_MAX);
         s->state = SESSION_OVER;
         return true;
     }
     return false;
 }
 
-static bool take_audio(struct stub_session *s, struct backend_frame *out)
+static bool take(struct stub_session *s, enum frame_class wanted, struct backend_frame *out)
 {
-    struct dialogue_audio audio;
-    if (s->dialogue == NULL || !dialogue_take_audio(s->dialogue, &audio)) {
-        return false;
-    }
-    audio_frames_write(&s->audio, &audio, s->payload, sizeof(s->payload), out);
-    return true;
-}
-
-static bool take_event(struct stub_session *s, struct backend_frame *out)
-{
-    if (s->reply_count == 0) {
-        return false;
-    }
-    const struct bytes_view reply = s->reply[s->reply_first];
-    memcpy(s->payload, reply.data, reply.len);
-    free((void *)reply.data);
-    s->reply_first = (s->reply_first + 1) % SESSION_REPLIES_MAX;
-    s->reply_count--;
-    out->type = BACKEND_EVENT;
-    out->flags = BACKEND_FLAG_LAST;
-    out->payload.len = reply.len;
-    return true;
-}
-
-bool stub_session_take(struct stub_session *s, enum frame_class wanted, struct backend_frame *out)
-{
-    *out = (struct backend_frame){.session = s->handle, .payload.data = s->payload};
     switch (wanted) {
     case FRAME_URGENT:
         return take_urgent(s, out);
     case FRAME_CONTROL:
         return take_control(s, out);
     case FRAME_AUDIO:
-        return take_audio(s, out);
+        return s->talk != NULL && session_talk_take_audio(s->talk, out);
     case FRAME_EVENT:
-        return take_event(s, out);
+        return s->talk != NULL && session_talk_take_message(s->talk, out);
     case FRAME_CLASSES:
         break;
     }
     return false;
+}
+
+bool stub_session_take(struct stub_session *s, enum frame_class wanted, struct backend_frame *out)
+{
+    const bool is_taken = take(s, wanted, out);
+    out->session = s->handle;
+    return is_taken;
 }

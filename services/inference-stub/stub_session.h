@@ -3,9 +3,7 @@
  *
  * Takes:   the frames of one handle, in order (stub_link.h checks sequences).
  * Gives:   frames by class; stub_link.h numbers and writes them.
- * Owns:    its dialogue, a message that comes in chunks (at most BACKEND_MESSAGE_BYTES_MAX), and
- *          SESSION_REPLIES_MAX answers to events; more events than that go unanswered and are
- *          counted.
+ * Owns:    what is talked in it (session_talk.h), and a SESSION_START that comes in chunks.
  * Fails:   input says false for a frame that breaks the protocol: the connection ends. Errors of
  *          the session itself become ERROR frames, at most one a second.
  */
@@ -13,34 +11,14 @@
 #define EARSHOT_STUB_SESSION_H
 
 #include "common/backend_link/backend_payload.h"
-#include "common/runtime/log.h"
-#include "services/inference-stub/dialogue.h"
-
-#define SESSION_REPLIES_MAX 8
-
-struct session_shelf;
-
-/* What is the same for all sessions of the process. Outlives them; one thread. */
-struct stub_behaviour {
-    enum dialogue_mode mode;
-    const char *mode_name;
-    uint64_t echo_delay_us;
-    uint32_t tone_hz;
-    struct pcm_view greeting_16k; /* the same words at the two rates */
-    struct pcm_view greeting_24k;
-    uint32_t sessions_max;           /* of the process */
-    bool is_draining;                /* no new session */
-    struct session_shelf *shelf;     /* of calls whose connection broke; NULL: nothing is kept */
-    struct log_limit *session_lines; /* who makes calls by the thousand fills no log */
-    struct stub_counters *counters;
-};
+#include "services/inference-stub/stub_behaviour.h"
 
 /* The order in which a connection writes what waits. */
 enum frame_class {
     FRAME_URGENT,  /* FLUSH, ERROR */
     FRAME_CONTROL, /* SESSION_ACCEPT, SESSION_REJECT, SESSION_ENDED */
     FRAME_AUDIO,
-    FRAME_EVENT,
+    FRAME_EVENT, /* EVENT, CHANNEL_DATA */
     FRAME_CLASSES
 };
 
@@ -60,6 +38,7 @@ void stub_session_resume(struct stub_session *s, uint32_t handle,
 
 MUST_USE bool stub_session_input(struct stub_session *s, const struct backend_frame *frame,
                                  uint64_t now_us);
+/* Each 100 ms, and when a sound was made. */
 void stub_session_tick(struct stub_session *s, uint64_t now_us);
 /* The next frame of that class, but for its sequence. payload is borrowed until the next call. */
 MUST_USE bool stub_session_take(struct stub_session *s, enum frame_class wanted,

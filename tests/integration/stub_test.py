@@ -356,7 +356,7 @@ class StubTest(unittest.TestCase):
         done = subprocess.run(wrong, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr, "earshot-inference-stub: --mode sing: "
-                                      "choose echo, tone or parrot\n")
+                                      "choose agent, parrot, echo or tone\n")
         done = subprocess.run([PROGRAM, "--mode"], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 64)
 

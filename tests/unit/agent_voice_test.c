@@ -9,7 +9,7 @@
 #define CHUNK   (RATE_HZ / 1000 * AGENT_VOICE_CHUNK_MS)
 
 static struct agent_voice *voice;
-static struct agent_voice_audio audio;
+static struct utterance_audio audio;
 static int16_t next_made; /* samples are numbered over all sounds of a test */
 
 static int set_up(void **state)

@@ -62,7 +62,7 @@ static void close_call(struct call *c)
 static void drain_some(struct call *c, size_t frames_max)
 {
     uint32_t flush;
-    struct dialogue_audio audio;
+    struct utterance_audio audio;
     while (dialogue_take_flush(c->dialogue, &flush)) {
         assert_true(flush > c->flushed && flush >= c->utterance);
         c->flushed = flush;

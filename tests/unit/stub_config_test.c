@@ -29,10 +29,31 @@ static void an_empty_file_and_the_shipped_one_give_the_same(void **state)
     assert_true(load("{}\n", &empty, &fault));
     assert_true(
         stub_config_load(TEST_DATA "/../config/local/inference-stub.yaml", &shipped, &fault));
+    assert_string_equal(shipped.agent_script, TEST_DATA "/../config/local/agent.yaml");
+    assert_string_equal(empty.agent_script, "");
+    memset(shipped.agent_script, 0, sizeof(shipped.agent_script));
     assert_memory_equal(&empty, &shipped, sizeof(empty));
-    assert_int_equal(shipped.mode, DIALOGUE_PARROT);
+    assert_int_equal(shipped.mode, STUB_MODE_PARROT);
     assert_int_equal(shipped.listen.port, 7200);
     assert_int_equal(shipped.admin_listen.port, 7804);
+}
+
+static void a_script_lies_beside_the_configuration_unless_its_path_is_whole(void **state)
+{
+    (void)state;
+    struct stub_config config;
+    struct fault fault = {0};
+    assert_true(load("agent_script: a.yaml\n", &config, &fault));
+    const char *name = strrchr(config.agent_script, '/');
+    assert_non_null(name);
+    assert_string_equal(name, "/a.yaml");
+    assert_true(config.agent_script[0] == '/' && name > config.agent_script);
+    assert_true(load("agent_script: /b/a.yaml\n", &config, &fault));
+    assert_string_equal(config.agent_script, "/b/a.yaml");
+    char yaml[STUB_PATH_CAP + 32];
+    (void)snprintf(yaml, sizeof(yaml), "agent_script: %0*d\n", STUB_PATH_CAP - 1, 0);
+    assert_false(load(yaml, &config, &fault));
+    assert_non_null(strstr(fault.text, ":1: agent_script: is longer"));
 }
 
 static void listen_takes_an_address_or_a_path(void **state)
@@ -81,8 +102,8 @@ static void what_is_wrong_is_named_with_its_line(void **state)
 static void modes_have_names(void **state)
 {
     (void)state;
-    static const char *const names[] = {"echo", "tone", "parrot"};
-    enum dialogue_mode mode;
+    static const char *const names[] = {"echo", "tone", "parrot", "agent"};
+    enum stub_mode mode;
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         assert_true(stub_config_mode(names[i], &mode));
         assert_string_equal(stub_config_mode_name(mode), names[i]);
@@ -95,6 +116,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_file_and_the_shipped_one_give_the_same),
+        cmocka_unit_test(a_script_lies_beside_the_configuration_unless_its_path_is_whole),
         cmocka_unit_test(listen_takes_an_address_or_a_path),
         cmocka_unit_test(what_is_wrong_is_named_with_its_line),
         cmocka_unit_test(modes_have_names),

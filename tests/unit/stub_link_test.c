@@ -2,6 +2,7 @@
 #include "tests/testing.h"
 
 #include "common/runtime/log.h"
+#include "services/inference-stub/message_outbox.h"
 #include "services/inference-stub/stub_link.h"
 
 #include <stdio.h>
@@ -698,11 +699,11 @@ static void events_are_answered_with_an_error_event(void **state)
     assert_true(says(answer, "\"type\":\"error\"") && says(answer, "\"event_id\":\"e1\""));
     assert_int_equal(answer->flags, BACKEND_FLAG_LAST);
     forget(p);
-    for (int i = 0; i < SESSION_REPLIES_MAX + 2; i++) { /* nobody reads the answers */
+    for (int i = 0; i < OUTBOX_MESSAGES + 2; i++) { /* nobody reads the answers */
         send_text(p, BACKEND_EVENT, 1, "{}");
     }
     hear(p);
-    assert_int_equal(heard_count(p, BACKEND_EVENT), SESSION_REPLIES_MAX);
+    assert_int_equal(heard_count(p, BACKEND_EVENT), OUTBOX_MESSAGES);
     assert_int_equal(metric_get(&p->counters.events_dropped), 2);
     close_peer(p);
 }

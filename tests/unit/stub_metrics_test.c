@@ -66,6 +66,10 @@ static void every_other_counter_has_its_sample(void **state)
         {"earshot_stub_echo_dropped_samples_total", &counters.echo_dropped_samples},
         {"earshot_stub_events_total{outcome=\"answered\"}", &counters.events_answered},
         {"earshot_stub_events_total{outcome=\"dropped\"}", &counters.events_dropped},
+        {"earshot_stub_agent_turns_total", &counters.agent.turns},
+        {"earshot_stub_agent_answers_total{kind=\"words\"}", &counters.agent.answers},
+        {"earshot_stub_agent_answers_total{kind=\"tool\"}", &counters.agent.calls},
+        {"earshot_stub_agent_barge_ins_total", &counters.agent.barge_ins},
     };
     static_assert(COUNT_OF(row) + STUB_CLOSE_REASONS + STUB_SESSION_OUTCOMES ==
                       sizeof(counters) / sizeof(metric_value),

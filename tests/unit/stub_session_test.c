@@ -2,6 +2,8 @@
 #include "tests/testing.h"
 
 #include "common/runtime/log.h"
+#include "services/inference-stub/message_outbox.h"
+#include "services/inference-stub/stub_counters.h"
 #include "services/inference-stub/stub_session.h"
 
 #define HANDLE     7
@@ -231,22 +233,55 @@ static void credit_is_eight_bytes(void **state)
     }
 }
 
-static void eight_events_wait_for_their_answers_and_a_ninth_is_dropped(void **state)
+static void events_wait_for_their_answers_and_one_too_many_is_dropped(void **state)
 {
     (void)state;
     start();
-    for (size_t i = 0; i < SESSION_REPLIES_MAX + 1; i++) {
+    for (size_t i = 0; i < OUTBOX_MESSAGES + 1; i++) {
         assert_true(input(BACKEND_EVENT, "{\"type\":\"session.update\"}"));
     }
-    assert_int_equal(metric_get(&counters.events_answered), SESSION_REPLIES_MAX);
+    assert_int_equal(metric_get(&counters.events_answered), OUTBOX_MESSAGES);
     assert_int_equal(metric_get(&counters.events_dropped), 1);
-    for (size_t i = 0; i < SESSION_REPLIES_MAX; i++) {
+    for (size_t i = 0; i < OUTBOX_MESSAGES; i++) {
         assert_int_equal(take(FRAME_EVENT), BACKEND_EVENT);
     }
-    assert_true(is_said("event_8\""));
+    assert_true(is_said("event_32\""));
     assert_int_equal(take(FRAME_EVENT), 0);
     assert_true(input(BACKEND_EVENT, "{}"));
     assert_int_equal(take(FRAME_EVENT), BACKEND_EVENT);
+}
+
+static void a_message_of_a_channel_named_echo_goes_back(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *head;
+        bool goes_back;
+    } row[] = {
+        {"{\"channel\":3,\"label\":\"echo\",\"binary\":true,\"ordered\":false}", true},
+        {"{\"channel\":3,\"label\":\"echoes\"}", false},
+        {"{\"channel\":3}", false},
+    };
+    start();
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        assert_true(input_at(BACKEND_CHANNEL_DATA, 0, row[i].head, 0));
+        assert_true(input_at(BACKEND_CHANNEL_DATA, 0, "one ", 0));
+        assert_int_equal(take(FRAME_EVENT), 0);
+        assert_true(input(BACKEND_CHANNEL_DATA, "two"));
+        assert_int_equal(take(FRAME_EVENT), row[i].goes_back ? BACKEND_CHANNEL_DATA : 0);
+        if (row[i].goes_back) {
+            assert_true(is_said(row[i].head));
+            assert_int_equal(take(FRAME_EVENT), BACKEND_CHANNEL_DATA);
+            assert_true(is_said("one two"));
+            assert_int_equal(taken.flags, BACKEND_FLAG_LAST);
+        }
+    }
+    assert_true(input_at(BACKEND_CHANNEL_DATA, 0, row[0].head, 0));
+    assert_true(input(BACKEND_CHANNEL_DATA, "")); /* an empty message */
+    assert_int_equal(take(FRAME_EVENT), BACKEND_CHANNEL_DATA);
+    assert_int_equal(take(FRAME_EVENT), BACKEND_CHANNEL_DATA);
+    assert_int_equal(taken.payload.len, 0);
+    assert_false(input(BACKEND_CHANNEL_DATA, row[0].head)); /* nothing behind its head */
 }
 
 static void an_end_is_confirmed_and_nothing_else_is_sent(void **state)
@@ -287,7 +322,8 @@ int main(void)
         CLAIM(samples_come_back_and_half_a_sample_breaks_the_protocol),
         CLAIM(an_error_is_told_once_a_second),
         CLAIM(credit_is_eight_bytes),
-        CLAIM(eight_events_wait_for_their_answers_and_a_ninth_is_dropped),
+        CLAIM(events_wait_for_their_answers_and_one_too_many_is_dropped),
+        CLAIM(a_message_of_a_channel_named_echo_goes_back),
         CLAIM(an_end_is_confirmed_and_nothing_else_is_sent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -201,7 +201,8 @@ static void respond(struct agent *a, const struct realtime_respond_order *order,
         a->digit_count = 0;
         a->digits[0] = '\0';
     }
-    metric_add(&a->config.counters->answers[answer->tool != NULL], 1);
+    struct agent_counters *c = a->config.counters;
+    metric_add(answer->tool != NULL ? &c->calls : &c->answers, 1);
     if (answer->tool != NULL) {
         realtime_call_tool(a->rooms.realtime, order->response, answer->tool, answer->arguments);
     } else if (order->is_text_only) {
@@ -412,7 +413,7 @@ bool agent_take_flush(struct agent *a, uint32_t *utterance)
     return agent_voice_take_flush(a->rooms.voice, utterance);
 }
 
-bool agent_take_audio(struct agent *a, struct agent_voice_audio *out)
+bool agent_take_audio(struct agent *a, struct utterance_audio *out)
 {
     return agent_voice_take_audio(a->rooms.voice, out);
 }

@@ -58,7 +58,7 @@ void agent_tick(struct agent *a, uint64_t now_us);
 
 /* Drain all three after each call above, flushes first. */
 bool agent_take_flush(struct agent *a, uint32_t *utterance);
-bool agent_take_audio(struct agent *a, struct agent_voice_audio *out);
+bool agent_take_audio(struct agent *a, struct utterance_audio *out);
 bool agent_poll_event(struct agent *a, struct realtime_event *out);
 
 #endif

@@ -5,9 +5,10 @@
 #include "common/runtime/metrics.h"
 
 struct agent_counters {
-    metric_value answers[2]; /* said, and tools called */
-    metric_value barge_ins;  /* speech that was flushed because the user spoke */
-    metric_value turns;      /* of users, spoken */
+    metric_value turns;     /* that users spoke */
+    metric_value answers;   /* that it gave in words */
+    metric_value calls;     /* of tools, instead */
+    metric_value barge_ins; /* speech that was flushed while the user spoke */
 };
 
 #endif

@@ -141,7 +141,7 @@ static struct pcm_view unsent(const struct agent_voice *v)
     return (struct pcm_view){0};
 }
 
-bool agent_voice_take_audio(struct agent_voice *v, struct agent_voice_audio *out)
+bool agent_voice_take_audio(struct agent_voice *v, struct utterance_audio *out)
 {
     const uint64_t credit =
         v->credit_samples > v->sent_samples ? v->credit_samples - v->sent_samples : 0;
@@ -153,7 +153,7 @@ bool agent_voice_take_audio(struct agent_voice *v, struct agent_voice_audio *out
     if (!v->is_alive || v->is_last_sent || (pcm.count == 0 && !is_end)) {
         return false;
     }
-    *out = (struct agent_voice_audio){v->utterance, pcm, is_end, 0};
+    *out = (struct utterance_audio){v->utterance, pcm, is_end, 0};
     if (v->is_resumed) {
         out->offset_us = v->position * US_PER_S / v->rate_hz;
     }

@@ -13,6 +13,7 @@
 
 #include "common/backend_link/backend_payload.h"
 #include "services/inference-stub/sound/sound.h"
+#include "services/inference-stub/sound/utterance_audio.h"
 
 #define AGENT_VOICE_CHUNK_MS 100
 #define AGENT_VOICE_SOUNDS   64
@@ -41,15 +42,8 @@ void agent_voice_done(struct agent_voice *v, uint32_t utterance);
 /* Another connection: the transceiver has this much, and goes on there. */
 void agent_voice_resume(struct agent_voice *v, const struct backend_position *position);
 
-struct agent_voice_audio {
-    uint32_t utterance;
-    struct pcm_view pcm; /* borrowed until the next call; may be empty when is_last */
-    bool is_last;
-    uint64_t offset_us; /* of the first sample in its utterance, after a resume; 0 = append */
-};
-
-/* Drain both after each call above, flushes first. */
+/* Drain both after each call above, flushes first. Audio is borrowed until the next call. */
 bool agent_voice_take_flush(struct agent_voice *v, uint32_t *utterance);
-bool agent_voice_take_audio(struct agent_voice *v, struct agent_voice_audio *out);
+bool agent_voice_take_audio(struct agent_voice *v, struct utterance_audio *out);
 
 #endif
