@@ -12,6 +12,7 @@ DOORS = [
     ("openssl/crypto.h", ["common/crypto/*", "common/runtime/process.c", f"{TRANSPORT}/*"]),
     ("openssl/*", ["common/crypto/*", f"{TRANSPORT}/dtls_*", f"{TRANSPORT}/srtp_evp.c",
                    "services/signaling/http_tls.c", "services/signaling/http_certificate.[ch]"]),
+    ("arm_acle.h", [f"{TRANSPORT}/sctp/crc32c.c"]),  # the CRC32 instructions
     ("srtp2/*", [f"{TRANSPORT}/srtp_transport.c", f"{TRANSPORT}/srtp_evp.[ch]"]),
     ("opus*", ["services/transceiver/core/media/voice_*.c"]),
     ("nng/*", ["common/runtime/message_port.c"]),

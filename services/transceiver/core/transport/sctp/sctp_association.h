@@ -21,15 +21,12 @@
 #include "common/base/bytes.h"
 #include "common/base/random.h"
 #include "common/base/time_us.h"
-#include "services/transceiver/core/transport/sctp/sctp_message.h"
+#include "services/transceiver/core/transport/sctp/sctp_inbound.h"
+#include "services/transceiver/core/transport/sctp/sctp_outbound.h"
 
-#define SCTP_PORT_DEFAULT        5000
-#define SCTP_PACKET_BYTES_MIN    512  /* RFC 9260 s.6.9: room for control and some data */
-#define SCTP_PACKET_BYTES_MAX    1200 /* sent; what is taken is a record of any length */
-#define SCTP_RECEIVE_BYTES_MAX   (512 * 1024)
-#define SCTP_SEND_BYTES_MAX      (1024 * 1024)
-#define SCTP_TSN_WINDOW          1024
-#define SCTP_RETRANSMISSIONS_MAX 10
+#define SCTP_PORT_DEFAULT     5000
+#define SCTP_PACKET_BYTES_MIN 512  /* RFC 9260 s.6.9: room for control and some data */
+#define SCTP_PACKET_BYTES_MAX 1200 /* sent; what is taken is a record of any length */
 
 struct sctp_config {
     uint16_t port; /* of both sides (RFC 8841: a=sctp-port) */
@@ -42,8 +39,8 @@ struct sctp_config {
 
 enum sctp_event_kind {
     SCTP_EVENT_CONNECTED,            /* once: both sides may send */
-    SCTP_EVENT_STREAM_RESET_BY_PEER, /* the peer's side of `stream` begins anew */
-    SCTP_EVENT_RESET_DONE,           /* our side of `stream` begins anew */
+    SCTP_EVENT_STREAM_RESET_BY_PEER, /* the peer's side of `stream`, or SCTP_STREAMS: of all */
+    SCTP_EVENT_RESET_DONE,           /* our side of `stream`: it begins anew */
     SCTP_EVENT_RESET_REFUSED,        /* by the peer: nothing of `stream` has changed */
     SCTP_EVENT_MESSAGE_DROPPED,      /* one for `stream` was longer than message_bytes_max */
     SCTP_EVENT_CLOSED, /* by SHUTDOWN of either side or ABORT of the peer. The last. */
