@@ -46,6 +46,7 @@ struct call {
 struct live_shard {
     char directory[64];
     struct transceiver_config config;
+    unsigned complexity_min;
     struct dtls_identity *identity;
     struct voice_silences silences;
     struct key_ring *ring;
@@ -396,7 +397,7 @@ static void open_shard(struct live_shard *l)
     l->config.credit_us = 10 * US_PER_S;
     l->config.bitrate_bps = 32000;
     l->config.complexity = 5;
-    l->config.complexity_min = 5; /* stepping down would flatter */
+    l->config.complexity_min = l->complexity_min;
     l->ring = key_ring_from_secret(7, secret);
     l->identity = dtls_identity_create(&fault);
     const bool is_good = l->identity != NULL && voice_silences_make(&l->silences);
@@ -446,10 +447,11 @@ static bool is_ready(const struct live_shard *l)
     return true;
 }
 
-struct live_shard *live_shard_create(size_t call_count)
+struct live_shard *live_shard_create(size_t call_count, unsigned complexity_min)
 {
     struct live_shard *l = calloc(1, sizeof(*l));
     assert(l != NULL && call_count <= LIVE_SHARD_CALLS_MAX);
+    l->complexity_min = complexity_min;
     log_open("bench", LOG_ERROR, LOG_TEXT);
     l->relay = bind_udp();
     open_agent(l);

@@ -34,8 +34,9 @@ struct live_figures {
 
 struct live_shard;
 
-/* With all calls connected and accepted. */
-struct live_shard *live_shard_create(size_t call_count);
+/* With all calls connected and accepted. Opus at complexity 5, under load down to
+ * complexity_min. */
+struct live_shard *live_shard_create(size_t call_count, unsigned complexity_min);
 void live_shard_destroy(struct live_shard *l);
 
 /* All agents speak without a pause: residence, departure, frames, packets. */

@@ -215,8 +215,14 @@ static bool run_round(struct live_shard *l, struct codecs *codecs, double out[FI
     return out[SLEEPER_P99] * 1000 <= SLEEPER_US_MAX;
 }
 
+struct options {
+    size_t rounds;
+    size_t calls;
+    size_t complexity_min; /* 5: without steps down, which flatter the CPU figures */
+};
+
 static void print_figures(double value[FIGURES][ROUNDS_MAX], size_t good, size_t discarded,
-                          size_t calls)
+                          const struct options *options)
 {
     if (good == 0) {
         printf("{\"bench\":\"session\",\"repeats\":0,\"discarded\":%zu}\n", discarded);
@@ -224,9 +230,10 @@ static void print_figures(double value[FIGURES][ROUNDS_MAX], size_t good, size_t
     for (size_t i = 0; i < FIGURES && good > 0; i++) {
         const double median = percentile(value[i], good, 50);
         printf("{\"bench\":\"session\",\"figure\":\"%s\",\"unit\":\"%s\",\"median\":%.3f,"
-               "\"min\":%.3f,\"max\":%.3f,\"repeats\":%zu,\"discarded\":%zu,\"calls\":%zu",
+               "\"min\":%.3f,\"max\":%.3f,\"repeats\":%zu,\"discarded\":%zu,\"calls\":%zu,"
+               "\"complexity_min\":%zu",
                figure[i].name, figure[i].unit, median, value[i][0], value[i][good - 1], good,
-               discarded, calls);
+               discarded, options->calls, options->complexity_min);
         if (figure[i].goal > 0) {
             printf(",\"goal\":%.3f", figure[i].goal);
         }
@@ -235,20 +242,28 @@ static void print_figures(double value[FIGURES][ROUNDS_MAX], size_t good, size_t
 }
 
 /* False: usage. */
-static bool read_options(int argc, char **argv, size_t *rounds, size_t *calls)
+static bool read_options(int argc, char **argv, struct options *out)
 {
-    *rounds = ROUNDS_DEFAULT;
-    *calls = CALLS;
+    *out = (struct options){.rounds = ROUNDS_DEFAULT, .calls = CALLS, .complexity_min = 5};
+    const struct {
+        const char *name;
+        size_t *value;
+        size_t max;
+    } option[] = {{"--repeats", &out->rounds, ROUNDS_MAX},
+                  {"--calls", &out->calls, CALLS},
+                  {"--complexity-min", &out->complexity_min, 5}};
     for (int i = 1; i < argc; i += 2) {
         char *end = NULL;
         const size_t value = i + 1 < argc ? strtoul(argv[i + 1], &end, 10) : 0;
-        const bool is_rounds = strcmp(argv[i], "--repeats") == 0;
-        const bool is_calls = strcmp(argv[i], "--calls") == 0;
-        if (end == NULL || *end != '\0' || value < 1 || (!is_rounds && !is_calls) ||
-            value > (size_t)(is_rounds ? ROUNDS_MAX : CALLS)) {
+        size_t which = 0;
+        while (which < COUNT_OF(option) && strcmp(argv[i], option[which].name) != 0) {
+            which++;
+        }
+        if (which == COUNT_OF(option) || end == NULL || *end != '\0' || value < 1 ||
+            value > option[which].max) {
             return false;
         }
-        *(is_rounds ? rounds : calls) = value;
+        *option[which].value = value;
     }
     return true;
 }
@@ -257,13 +272,13 @@ int main(int argc, char **argv)
 {
     static double value[FIGURES][ROUNDS_MAX];
     struct fault fault;
-    size_t wanted = 0;
-    size_t calls = 0;
+    struct options options;
     size_t good = 0;
     size_t discarded = 0;
-    if (!read_options(argc, argv, &wanted, &calls)) {
-        fprintf(stderr, "usage: session_bench [--repeats 1..%d] [--calls 1..%d]\n", ROUNDS_MAX,
-                CALLS);
+    if (!read_options(argc, argv, &options)) {
+        fprintf(stderr,
+                "usage: session_bench [--repeats 1..%d] [--calls 1..%d] [--complexity-min 1..5]\n",
+                ROUNDS_MAX, CALLS);
         return 2;
     }
     /* As the shard's own thread: what else runs on the machine is not what is measured. */
@@ -271,10 +286,10 @@ int main(int argc, char **argv)
     const bool is_ready = srtp_transport_init(&fault);
     assert(is_ready);
     struct codecs *codecs = create_codecs();
-    struct live_shard *l = live_shard_create(calls);
+    struct live_shard *l = live_shard_create(options.calls, (unsigned)options.complexity_min);
     double round[FIGURES];
     (void)run_round(l, codecs, round); /* warm */
-    while (good < wanted && good + discarded < TRIES * wanted) {
+    while (good < options.rounds && good + discarded < TRIES * options.rounds) {
         if (run_round(l, codecs, round)) {
             for (size_t i = 0; i < FIGURES; i++) {
                 value[i][good] = round[i];
@@ -284,7 +299,7 @@ int main(int argc, char **argv)
             discarded++;
         }
     }
-    print_figures(value, good, discarded, calls);
+    print_figures(value, good, discarded, &options);
     live_shard_destroy(l);
     destroy_codecs(codecs);
     return 0;
