@@ -15,7 +15,8 @@ struct utterance {
     bool is_flushed;
     bool is_paused;
     bool is_started;
-    bool is_done; /* on this connection */
+    bool was_away; /* while it was there the connection broke: its start may have been lost */
+    bool is_done;  /* on this connection */
     bool was_done;
     uint64_t supplied_us;
     uint64_t sent_us;
@@ -46,6 +47,7 @@ struct sim_agent_rules {
     uint64_t next_sound_us;
     unsigned errors_allowed;
     uint64_t latest_error_us;
+    uint64_t stalled_until_us;
 };
 
 static void forget_utterances(struct sim_agent_rules *r)
@@ -117,6 +119,7 @@ void sim_agent_rules_connect(struct sim_agent_rules *r, bool is_resumed)
         forget_utterances(r);
     }
     for (size_t i = 0; i < SIM_AGENT_UTTERANCES_MAX; i++) {
+        r->utterance[i].was_away = is_resumed;
         r->utterance[i].is_done = false;
     }
 }
@@ -177,6 +180,11 @@ void sim_agent_rules_said(struct sim_agent_rules *r, const struct backend_frame 
                frame->utterance < SIM_AGENT_UTTERANCES_MAX) {
         r->utterance[frame->utterance].is_paused = frame->type == BACKEND_PAUSE;
     }
+}
+
+void sim_agent_rules_stall(struct sim_agent_rules *r, uint64_t until_us)
+{
+    r->stalled_until_us = until_us;
 }
 
 void sim_agent_rules_allow_error(struct sim_agent_rules *r)
@@ -324,8 +332,8 @@ static void heard_playback(struct sim_agent_rules *r, const struct backend_frame
         u->is_started = true;
     } else if (says(frame, "\"done\"")) {
         heard_done(r, u, frame, now_us);
-    } else if (!u->is_started && !says(frame, "\"paused\"") && !says(frame, "\"resumed\"") &&
-               !says(frame, "\"underrun\"")) {
+    } else if (!u->is_started && !u->was_away && !says(frame, "\"paused\"") &&
+               !says(frame, "\"resumed\"") && !says(frame, "\"underrun\"")) {
         sim_journal_fault(r->journal, now_us, "started comes first: %" PRIu32, frame->utterance);
     }
 }
@@ -340,7 +348,7 @@ static void heard_error(struct sim_agent_rules *r, const struct backend_frame *f
     if (r->latest_error_us > 0 && now_us - r->latest_error_us < US_PER_S) {
         sim_journal_fault(r->journal, now_us, "at most one ERROR a second");
     }
-    r->latest_error_us = now_us;
+    r->latest_error_us = now_us > r->stalled_until_us ? now_us : 0; /* else it came long ago */
 }
 
 /* What did not arrive before the connection broke was never said. */

@@ -35,6 +35,8 @@ void sim_agent_rules_connect(struct sim_agent_rules *r, bool is_resumed);
 /* A frame that the agent writes, and how much media is in it. */
 void sim_agent_rules_said(struct sim_agent_rules *r, const struct backend_frame *frame,
                           uint64_t media_us, uint64_t now_us);
+/* It reads nothing until then. */
+void sim_agent_rules_stall(struct sim_agent_rules *r, uint64_t until_us);
 /* It has written something that is an error, on purpose. */
 void sim_agent_rules_allow_error(struct sim_agent_rules *r);
 void sim_agent_rules_heard(struct sim_agent_rules *r, const struct backend_frame *frame,

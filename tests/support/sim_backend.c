@@ -294,6 +294,7 @@ void sim_backend_go_on(struct sim_backend *b, uint64_t now_us)
 void sim_backend_stall(struct sim_backend *b, uint64_t until_us)
 {
     b->stalled_until_us = until_us;
+    sim_agent_rules_stall(b->rules, until_us);
 }
 
 void sim_backend_talk_nonsense(struct sim_backend *b, uint64_t now_us)

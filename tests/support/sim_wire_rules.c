@@ -280,6 +280,9 @@ void sim_wire_rules_payload(struct sim_wire_rules *r, const struct rtp_packet *p
         sim_journal_fault(r->journal, now_us, "a packet that can not be read");
         return;
     }
+    if ((uint16_t)(packet->sequence_number + 1) != r->next_sequence) {
+        return; /* said again, for one that could not read it before: check_repeat saw it */
+    }
     for (size_t i = 0; i + 1 < count; i++) {
         check_copy(r, packet->timestamp - block[i].timestamp_offset, block[i].payload, now_us);
     }
