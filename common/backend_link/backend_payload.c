@@ -164,11 +164,11 @@ static json_t *start_object(const struct backend_start *in)
         json_pack("{s:o, s:o, s:o}", "agent", text_or_empty(in->client_agent), "language",
                   text_or_empty(in->client_language), "place", text_or_empty(in->client_place));
     json_t *start = json_pack(
-        "{s:s, s:o, s:o, s:I, s:I, s:o, s:o, s:b, s:i, s:b}", "call_id", in->call_id, "in",
+        "{s:s, s:o, s:o, s:I, s:I, s:o, s:o, s:b, s:I, s:b}", "call_id", in->call_id, "in",
         format_list(in->in, in->in_count), "out", format_list(in->out, in->out_count), "credit_us",
         (json_int_t)in->credit_us, "wall_clock_us", (json_int_t)in->wall_clock_us, "trace_id",
         text_or_empty(in->trace_id), "client", client, "events", in->has_events,
-        "max_message_bytes", BACKEND_MESSAGE_BYTES_MAX, "restarted", in->is_restarted);
+        "max_message_bytes", (json_int_t)in->message_bytes_max, "restarted", in->is_restarted);
     if (in->resume_token != NULL) {
         (void)json_object_set_new(start, "resume_token", json_string(in->resume_token));
     }

@@ -51,6 +51,7 @@ struct backend_start {
     struct bytes_view client_language;
     struct bytes_view client_place;
     struct bytes_view session_json; /* empty: {} */
+    uint32_t message_bytes_max;     /* of an EVENT, to the client */
     uint64_t expires_at_s;          /* Unix time at which the call ends at the latest */
     bool has_events;                /* the client has an event channel */
     bool is_restarted;              /* the call had a backend before */

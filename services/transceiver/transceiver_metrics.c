@@ -115,6 +115,18 @@ static const struct {
     {"earshot_transceiver_backend_messages_ignored_total", METRIC_COUNTER,
      "Events of backends for clients without an event channel, in calls that have ended", IN_CALLS,
      offsetof(struct shard_counters, messages_ignored)},
+    {"earshot_transceiver_events_received_total", METRIC_COUNTER,
+     "Events of clients that went to backends, in calls that have ended", IN_CALLS,
+     offsetof(struct shard_counters, events_in)},
+    {"earshot_transceiver_events_sent_total", METRIC_COUNTER,
+     "Events that went to clients, in calls that have ended", IN_CALLS,
+     offsetof(struct shard_counters, events_out)},
+    {"earshot_transceiver_channels_opened_total", METRIC_COUNTER,
+     "Data channels that opened, in calls that have ended", IN_CALLS,
+     offsetof(struct shard_counters, channels_opened)},
+    {"earshot_transceiver_channels_refused_total", METRIC_COUNTER,
+     "Data channels that were refused, in calls that have ended", IN_CALLS,
+     offsetof(struct shard_counters, channels_refused)},
     {"earshot_transceiver_backend_go_aways_total", METRIC_COUNTER,
      "Backends that said they go away", IN_BACKEND,
      offsetof(struct backend_port_counters, go_aways)},
@@ -165,6 +177,11 @@ static const char *speech_verdict(size_t i)
     return voice_downlink_result_name((enum voice_downlink_result)i);
 }
 
+static const char *message_direction(size_t i)
+{
+    return i == SHARD_MESSAGES_TO_CLIENT ? "to_client" : "to_backend";
+}
+
 /* Families of one label; its values are an enum, and the counters an array by it. */
 static const struct {
     const char *name;
@@ -199,6 +216,10 @@ static const struct {
      "Frames of backends, by what became of them, in calls that have ended", "verdict",
      speech_verdict, VOICE_DOWNLINK_RESULT_COUNT, IN_CALLS,
      offsetof(struct shard_counters, speech_frames)},
+    {"earshot_transceiver_messages_dropped_total",
+     "Messages of data channels that were dropped, in calls that have ended", "direction",
+     message_direction, SHARD_MESSAGES_COUNT, IN_CALLS,
+     offsetof(struct shard_counters, messages_dropped)},
 };
 
 static void print_labelled(struct metrics_text *t, const char *label, const char *value,

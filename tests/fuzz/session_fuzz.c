@@ -156,6 +156,7 @@ static void open_world(struct world *w)
     *w = (struct world){.now_us = BEGIN_US, .outbox = outbox_create(64, 1u << 20)};
     random_generator_init(&w->random, 1);
     const struct session_config config = {
+        .event_label = "oai-events",
         .session_id = ID,
         .offer = &offer,
         .ice_ufrag = UFRAG,

@@ -313,8 +313,8 @@ static void a_message_that_was_cut_by_the_loss_is_forgotten(void **state)
     reconnect(&w, true);
     (void)expect_resume(&w);
     assert_int_equal(hear(&w, BACKEND_SESSION_ACCEPT, "{}"), BACKEND_LEG_GOT_RESUMED);
+    /* Else this would be its data. */
     assert_int_equal(backend_leg_input(&w.leg, &header, w.now_us), BACKEND_LEG_NOTHING);
-    assert_int_equal(w.leg.messages_ignored, 0);
     close_world(&w);
 }
 

@@ -117,7 +117,7 @@ static void every_frame_in_every_state(void **state)
         {ACCEPTED, BACKEND_ERROR, "nonsense", BACKEND_LEG_GOT_NONSENSE, ACCEPTED},
         {ACCEPTED, BACKEND_ERROR, "{\"fatal\":true}", BACKEND_LEG_GOT_END, ACCEPTED},
         {ACCEPTED, BACKEND_AUDIO_OUT, "", BACKEND_LEG_NOTHING, ACCEPTED},
-        {ACCEPTED, BACKEND_EVENT, "{}", BACKEND_LEG_NOTHING, ACCEPTED},
+        {ACCEPTED, BACKEND_EVENT, "{}", BACKEND_LEG_GOT_MESSAGE, ACCEPTED},
         {ACCEPTED, 0xff, "", BACKEND_LEG_NOTHING, ACCEPTED},
         {ASKED, BACKEND_SESSION_END, "{}", BACKEND_LEG_GOT_END, ASKED},
         {ASKED, BACKEND_SESSION_ACCEPT, "{}", BACKEND_LEG_NOTHING, ASKED},
@@ -207,16 +207,18 @@ static enum backend_leg_event hear_chunk(struct world *w, unsigned type, uint16_
     return backend_leg_input(&w->leg, &frame, w->now_us);
 }
 
-static void events_for_nobody_are_checked_and_counted(void **state)
+static void an_event_in_chunks_is_given_whole(void **state)
 {
     (void)state;
     struct world w;
     enter(&w, ACCEPTED);
     for (int message = 0; message < 3; message++) {
-        hear_chunk(&w, BACKEND_EVENT, 0, 100);
-        assert_int_equal(hear_chunk(&w, BACKEND_EVENT, BACKEND_FLAG_LAST, 0), BACKEND_LEG_NOTHING);
+        assert_int_equal(hear_chunk(&w, BACKEND_EVENT, 0, 100), BACKEND_LEG_NOTHING);
+        assert_int_equal(hear_chunk(&w, BACKEND_EVENT, BACKEND_FLAG_LAST, 0),
+                         BACKEND_LEG_GOT_MESSAGE);
+        assert_true(w.leg.message.is_event);
+        assert_int_equal(w.leg.message.data.len, 100);
     }
-    assert_int_equal(w.leg.messages_ignored, 3);
     close_world(&w);
 }
 
@@ -233,9 +235,8 @@ static void an_event_of_more_than_256_kilobytes_is_an_error_and_the_call_goes_on
     const struct backend_frame error = outbox_frames_expect(&w.frames, BACKEND_ERROR);
     outbox_frames_assert_holds(&error, "\"code\":\"overload\",\"fatal\":false");
     assert_int_equal(hear_chunk(&w, BACKEND_EVENT, BACKEND_FLAG_LAST, 1), BACKEND_LEG_NOTHING);
-    assert_int_equal(w.leg.messages_ignored, 0);
-    assert_int_equal(hear_chunk(&w, BACKEND_EVENT, BACKEND_FLAG_LAST, 1), BACKEND_LEG_NOTHING);
-    assert_int_equal(w.leg.messages_ignored, 1);
+    assert_int_equal(hear_chunk(&w, BACKEND_EVENT, BACKEND_FLAG_LAST, 1), BACKEND_LEG_GOT_MESSAGE);
+    assert_int_equal(w.leg.message.data.len, 1);
     close_world(&w);
 }
 
@@ -245,12 +246,61 @@ static void channel_data_begins_with_its_header(void **state)
     struct world w;
     enter(&w, ACCEPTED);
     const struct backend_frame header = {
-        .type = BACKEND_CHANNEL_DATA, .session = ID, .payload = bytes_view_of_text("{}")};
+        .type = BACKEND_CHANNEL_DATA,
+        .session = ID,
+        .payload = bytes_view_of_text("{\"channel\":3,\"label\":\"chat\",\"binary\":true}")};
     assert_int_equal(backend_leg_input(&w.leg, &header, w.now_us), BACKEND_LEG_NOTHING);
     assert_int_equal(hear_chunk(&w, BACKEND_CHANNEL_DATA, BACKEND_FLAG_LAST, 9),
-                     BACKEND_LEG_NOTHING);
-    assert_int_equal(w.leg.messages_ignored, 1);
+                     BACKEND_LEG_GOT_MESSAGE);
+    assert_false(w.leg.message.is_event);
+    assert_int_equal(w.leg.message.channel->channel, 3);
+    assert_string_equal(w.leg.message.channel->label, "chat");
+    assert_true(w.leg.message.channel->is_binary);
+    assert_int_equal(w.leg.message.data.len, 9);
     assert_int_equal(hear_chunk(&w, BACKEND_CHANNEL_DATA, 0, 9), BACKEND_LEG_GOT_NONSENSE);
+    close_world(&w);
+}
+
+static void what_a_client_says_goes_out_in_chunks_of_16_kilobytes(void **state)
+{
+    static const uint8_t text[2 * BACKEND_CHUNK_BYTES + 1] = {'{'};
+    static const struct {
+        size_t len;
+        size_t frames;
+    } table[] = {
+        {0, 1}, {1, 1}, {BACKEND_CHUNK_BYTES, 1}, {BACKEND_CHUNK_BYTES + 1, 2}, {sizeof(text), 3}};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        struct world w;
+        struct backend_frame frame = {0};
+        size_t len = 0;
+        enter(&w, ACCEPTED);
+        backend_leg_event(&w.leg, bytes_view_of(text, table[i].len), w.now_us);
+        for (size_t n = 0; n < table[i].frames; n++) {
+            assert_false(frame.flags & BACKEND_FLAG_LAST);
+            frame = outbox_frames_expect(&w.frames, BACKEND_EVENT);
+            len += frame.payload.len;
+        }
+        assert_true(frame.flags & BACKEND_FLAG_LAST);
+        assert_int_equal(len, table[i].len);
+        outbox_frames_end(&w.frames);
+        close_world(&w);
+    }
+}
+
+static void data_of_a_channel_goes_out_behind_its_header(void **state)
+{
+    const struct backend_channel channel = {.channel = 7, .label = "a\"b", .is_ordered = true};
+    struct world w;
+    (void)state;
+    enter(&w, ACCEPTED);
+    backend_leg_channel_data(&w.leg, &channel, bytes_view_of_text(""), w.now_us);
+    struct backend_frame frame = outbox_frames_expect(&w.frames, BACKEND_CHANNEL_DATA);
+    assert_false(frame.flags & BACKEND_FLAG_LAST);
+    outbox_frames_assert_holds(&frame, "\"channel\":7,\"label\":\"a\\\"b\"");
+    frame = outbox_frames_expect(&w.frames, BACKEND_CHANNEL_DATA);
+    assert_true(frame.flags & BACKEND_FLAG_LAST);
+    assert_int_equal(frame.payload.len, 0);
     close_world(&w);
 }
 
@@ -266,9 +316,11 @@ int main(void)
         cmocka_unit_test(the_last_word_is_said_once_and_answers_what_was_asked),
         cmocka_unit_test(ended_tells_the_totals),
         cmocka_unit_test(connected_tells_the_transport_and_how_long_it_took),
-        cmocka_unit_test(events_for_nobody_are_checked_and_counted),
+        cmocka_unit_test(an_event_in_chunks_is_given_whole),
         cmocka_unit_test(an_event_of_more_than_256_kilobytes_is_an_error_and_the_call_goes_on),
         cmocka_unit_test(channel_data_begins_with_its_header),
+        cmocka_unit_test(what_a_client_says_goes_out_in_chunks_of_16_kilobytes),
+        cmocka_unit_test(data_of_a_channel_goes_out_behind_its_header),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

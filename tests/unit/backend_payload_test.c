@@ -168,7 +168,8 @@ static void a_backend_reads_what_a_transceiver_starts_with(void **state)
                                         .resume_token = "00112233445566778899aabbccddeeff",
                                         .is_restarted = true,
                                         .session_json = bytes_view_of_text("{\"in\":[]}"),
-                                        .has_events = false};
+                                        .has_events = false,
+                                        .message_bytes_max = 65536};
     char text[1024];
     const size_t len = backend_start_encode(&start, text, sizeof(text));
     struct backend_start_request got;
@@ -179,6 +180,7 @@ static void a_backend_reads_what_a_transceiver_starts_with(void **state)
     assert_true(backend_format_equal(got.in[1], start.in[1]));
     assert_true(backend_format_equal(got.out[0], start.out[0]));
     assert_int_equal(got.credit_us, 5000000);
+    assert_int_equal(got.message_bytes_max, 65536);
     assert_false(got.has_events);
     assert_true(got.is_restarted);
     assert_string_equal(got.resume_token, start.resume_token);

@@ -61,6 +61,7 @@ static void open_leg(struct world *w)
                                                            .ice_pwd = w->answer.pwd,
                                                            .identity = w->identity,
                                                            .ssrc = SSRC,
+                                                           .event_label = "oai-events",
                                                            .outbox = w->outbox},
                                w->now_us);
     assert_non_null(w->leg);

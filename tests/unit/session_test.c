@@ -130,8 +130,8 @@ static void open_world(struct world *w, const struct wanted *wanted)
     w->client = sim_client_create(&client);
     sim_answer_client(&w->answer, w->client, w->identity, random_seeded(&w->random), w->now_us);
     const struct session_config config = {
+        .event_label = "oai-events",
         .session_id = ID,
-        .call_id = "rtc_test",
         .tenant = {1, 2, 3},
         .offer = &w->answer.offer,
         .ice_ufrag = w->answer.ufrag,
@@ -639,6 +639,7 @@ static void a_start_that_is_too_long_makes_no_session(void **state)
     struct world w;
     open_world(&w, &plain);
     const struct session_config config = {
+        .event_label = "oai-events",
         .session_id = ID,
         .offer = &w.answer.offer,
         .ice_ufrag = w.answer.ufrag,

@@ -20,6 +20,7 @@ struct outbox {
     uint8_t *frames;
     size_t frame_bytes_cap;
     size_t frame_bytes;
+    size_t message_room_bytes; /* what is left of it */
     uint64_t dropped;
 };
 
@@ -31,6 +32,7 @@ struct outbox *outbox_create(size_t datagram_cap, size_t frame_bytes_cap)
     }
     o->datagram_cap = datagram_cap;
     o->frame_bytes_cap = frame_bytes_cap;
+    o->message_room_bytes = SIZE_MAX;
     o->slots = malloc(datagram_cap * SLOT_BYTES);
     o->datagrams = calloc(datagram_cap, sizeof(*o->datagrams));
     o->frames = malloc(frame_bytes_cap);
@@ -88,6 +90,11 @@ void outbox_announce(struct outbox *o, uint32_t session_id, const struct net_pat
     }
 }
 
+static bool is_message(uint8_t type)
+{
+    return type == BACKEND_EVENT || type == BACKEND_CHANNEL_DATA;
+}
+
 void outbox_add_frame(struct outbox *o, uint32_t session_id, const struct backend_frame *frame)
 {
     const struct frame_entry entry = {.session_id = session_id, .frame = *frame};
@@ -96,12 +103,32 @@ void outbox_add_frame(struct outbox *o, uint32_t session_id, const struct backen
         o->dropped++;
         return;
     }
+    if (is_message(frame->type) && o->message_room_bytes != SIZE_MAX) {
+        const size_t need = BACKEND_FRAME_HEADER_BYTES + frame->payload.len;
+        o->message_room_bytes -= need < o->message_room_bytes ? need : o->message_room_bytes;
+    }
     memcpy(o->frames + o->frame_bytes, &entry, sizeof(entry));
     o->frame_bytes += sizeof(entry);
     if (frame->payload.len > 0) {
         memcpy(o->frames + o->frame_bytes, frame->payload.data, frame->payload.len);
         o->frame_bytes += frame->payload.len;
     }
+}
+
+/* A frame for each chunk of 16 KB or more, the header of a CHANNEL_DATA, and our own entries. */
+#define CHUNK_BYTES_MIN 16384
+#define FRAME_BYTES     (BACKEND_FRAME_HEADER_BYTES + sizeof(struct frame_entry))
+#define HEADER_BYTES    1024
+
+bool outbox_has_message_room(const struct outbox *o, size_t bytes)
+{
+    const size_t need = HEADER_BYTES + bytes + (bytes / CHUNK_BYTES_MIN + 2) * FRAME_BYTES;
+    return need <= o->message_room_bytes && need <= o->frame_bytes_cap - o->frame_bytes;
+}
+
+void outbox_set_message_room(struct outbox *o, size_t bytes)
+{
+    o->message_room_bytes = bytes;
 }
 
 size_t outbox_datagram_count(const struct outbox *o)

@@ -8,6 +8,8 @@
  * Fails:   full: the newest is dropped and counted (a lost datagram is normal on a network; the
  *          loop empties the outbox often enough that it means a bug or a stalled socket).
  *          Frames full: likewise dropped and counted.
+ * Room:    messages of clients are not to be lost: who has one asks first. The owner says how much
+ *          of them the backend takes; what is added since counts against that.
  */
 #ifndef EARSHOT_OUTBOX_H
 #define EARSHOT_OUTBOX_H
@@ -52,6 +54,11 @@ void outbox_commit(struct outbox *o, size_t len, uint32_t session_id, const stru
 void outbox_announce(struct outbox *o, uint32_t session_id, const struct net_path *path);
 /* Copies the payload. frame->sequence is given later, when the frame is written. */
 void outbox_add_frame(struct outbox *o, uint32_t session_id, const struct backend_frame *frame);
+
+/* For a message of so many bytes in chunks (EVENT, CHANNEL_DATA). */
+bool outbox_has_message_room(const struct outbox *o, size_t bytes);
+/* How many bytes of messages the backend takes from now on; any until it is said. */
+void outbox_set_message_room(struct outbox *o, size_t bytes);
 
 /* Emptying: oldest first. Borrowed until cleared. */
 size_t outbox_datagram_count(const struct outbox *o);

@@ -291,6 +291,18 @@ bool backend_port_send(struct backend_port *p, const struct backend_frame *frame
     return is_open(c) && backend_stream_send(c->stream, frame, now_us);
 }
 
+static size_t message_room(const struct backend_connection *c)
+{
+    return is_open(c) ? backend_stream_message_room(c->stream) : SIZE_MAX;
+}
+
+size_t backend_port_message_room(const struct backend_port *p)
+{
+    const size_t current = message_room(&p->current);
+    const size_t leaving = message_room(&p->leaving);
+    return current < leaving ? current : leaving;
+}
+
 void backend_port_go_away(struct backend_port *p, uint64_t deadline_us, uint64_t now_us)
 {
     if (is_open(&p->current)) {

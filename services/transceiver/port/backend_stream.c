@@ -149,6 +149,11 @@ bool backend_stream_send(struct backend_stream *s, const struct backend_frame *f
     return was_taken;
 }
 
+size_t backend_stream_message_room(const struct backend_stream *s)
+{
+    return frame_scheduler_message_room(s->output.frames);
+}
+
 void backend_stream_go_away(struct backend_stream *s, uint64_t deadline_us, uint64_t now_us)
 {
     const struct backend_go_away go_away = {.reason = "shutdown",

@@ -85,12 +85,19 @@ static void offer_formats(struct backend_start *out, enum voice_codec codec)
     memcpy(out->out, format, out->out_count * sizeof(format[0]));
 }
 
+/* What an EVENT may have: as much as the client takes in one message. */
+static uint32_t message_bytes_max(const struct sdp_offer *offer)
+{
+    const bool is_bounded = offer->has_data && offer->max_message_bytes != 0 &&
+                            offer->max_message_bytes < DATA_CHANNELS_MESSAGE_BYTES_MAX;
+    return is_bounded ? (uint32_t)offer->max_message_bytes : DATA_CHANNELS_MESSAGE_BYTES_MAX;
+}
+
 static void fill_session(const struct call_setup *setup,
                          const struct control_create_session *request, struct session_config *out,
                          uint64_t now_us)
 {
     const struct transceiver_config *config = setup->config;
-    memcpy(out->call_id, request->call_id, sizeof(out->call_id));
     memcpy(out->tenant, request->tenant, sizeof(out->tenant));
     out->identity = setup->identity;
     out->silences = setup->silences;
@@ -101,6 +108,7 @@ static void fill_session(const struct call_setup *setup,
     out->bitrate_bps = config->bitrate_bps;
     out->effort = setup->effort;
     out->idle_sparse = config->idle_sparse;
+    out->event_label = config->event_channel;
     if (request->offer_unix_us > setup->unix_offset_us) {
         out->offer_us = request->offer_unix_us - setup->unix_offset_us;
     }
@@ -110,7 +118,7 @@ static void fill_session(const struct call_setup *setup,
             time_earlier(out->duration_max_us, request->duration_s_max * US_PER_S);
     }
     out->backend_start = (struct backend_start){
-        .call_id = out->call_id,
+        .call_id = request->call_id,
         .credit_us = config->credit_us,
         .wall_clock_us = setup->unix_offset_us + now_us,
         .trace_id = request->trace_id,
@@ -118,6 +126,8 @@ static void fill_session(const struct call_setup *setup,
         .client_language = request->client_language,
         .client_place = request->client_place,
         .session_json = request->session_json,
+        .has_events = out->offer->has_data,
+        .message_bytes_max = message_bytes_max(out->offer),
         .expires_at_s = (setup->unix_offset_us + now_us + out->duration_max_us) / US_PER_S,
     };
     offer_formats(&out->backend_start, out->offer->audio_codec);
@@ -142,6 +152,7 @@ static size_t write_answer(struct call_setup *setup, const struct control_create
         .ice_pwd = session->ice_pwd,
         .setup_active = offer->setup != SDP_SETUP_ACTIVE,
         .ssrc = ssrc,
+        .max_message_bytes = DATA_CHANNELS_MESSAGE_BYTES_MAX,
     };
     random_fill(setup->random, &answer.origin_id, sizeof(answer.origin_id));
     answer.origin_id >>= 1; /* RFC 3264 s.5: it must fit a signed 64-bit number */
@@ -206,6 +217,9 @@ uint32_t call_setup_create(struct call_setup *setup, const struct control_create
     switch (
         sdp_offer_parse(request->offer_sdp, false, &offer, setup->reason, sizeof(setup->reason))) {
     case SDP_OFFER_OK:
+        if (!offer.has_audio) {
+            return refuse(out, CONTROL_BAD_OFFER, "no audio section that can be used", 0);
+        }
         offer.has_red = offer.has_red && setup->config->has_red;
         return create_session(setup, request, &offer, out, now_us);
     case SDP_OFFER_NO_COMMON_CODEC:

@@ -149,6 +149,7 @@ static void send_frames(struct event_loop *loop, uint64_t now_us)
     }
     outbox_clear_frames(loop->calls.outbox);
     backend_port_flush(loop->backend, now_us);
+    outbox_set_message_room(loop->calls.outbox, backend_port_message_room(loop->backend));
 }
 
 static void flush_outbox(struct event_loop *loop, uint64_t now_us)

@@ -21,6 +21,9 @@ struct block {
 
 STAILQ_HEAD(frame_list, block);
 
+/* What a chunk of a message loses in its last block, shared out among its blocks. */
+#define BLOCK_LOSS_BYTES 64
+
 struct queue {
     uint32_t next_number;
     bool has_hole; /* audio was dropped: the next one says so */
@@ -307,6 +310,13 @@ static bool has_room(const struct frame_scheduler *f, size_t need, bool is_of_th
 {
     const size_t kept = is_of_the_reserve ? 0 : f->block_count / 4;
     return need <= f->free_count && f->free_count - need >= kept;
+}
+
+size_t frame_scheduler_message_room(const struct frame_scheduler *f)
+{
+    const size_t kept = f->block_count / 2;
+    const size_t blocks = f->free_count > kept ? f->free_count - kept : 0;
+    return blocks * (FRAME_BLOCK_BYTES - BLOCK_LOSS_BYTES);
 }
 
 /* Older audio of the same session makes room for newer. */

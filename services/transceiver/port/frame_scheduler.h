@@ -11,7 +11,8 @@
  * Late:    AUDIO_IN that has waited FRAME_AUDIO_WAIT_US goes, unless it is a replay; the next one
  *          of its queue says DISCONTINUITY.
  * Owns:    block_count blocks of 1 KB, touched only as many as ever waited at once.
- * Full:    a quarter is kept for the two upper classes. AUDIO_IN takes the place of the oldest of
+ * Full:    a quarter is kept for the two upper classes, and as much again is not promised to
+ *          messages: who asks for room before loses none. AUDIO_IN takes the place of the oldest of
  *          its own queue, or is dropped; a message is dropped; SESSION_START is refused; when
  *          nothing else fits, FRAME_PUT_FULL: the backend has stopped reading.
  * Source:  docs/backend-protocol.md, "What is written first".
@@ -71,6 +72,9 @@ size_t frame_scheduler_wrote(struct frame_scheduler *f, size_t bytes);
 
 /* Forgets what waits, but for the rest of a frame that was begun. */
 void frame_scheduler_clear(struct frame_scheduler *f);
+
+/* How many bytes of messages, headers and all, can be put and will not be dropped. */
+size_t frame_scheduler_message_room(const struct frame_scheduler *f);
 
 /* AUDIO_IN and messages that were dropped so far. */
 uint64_t frame_scheduler_audio_dropped(const struct frame_scheduler *f);

@@ -155,7 +155,13 @@ static void note_ended(struct shard_calls *calls, const struct session *s,
         metric_add(&c->speech_frames[i], stats.downlink.frames[i]);
     }
     metric_add(&c->speech_underruns, stats.downlink.underruns);
-    metric_add(&c->messages_ignored, stats.messages_ignored);
+    metric_add(&c->messages_ignored, stats.data.ignored);
+    metric_add(&c->events_in, stats.data.events_in);
+    metric_add(&c->events_out, stats.data.events_out);
+    metric_add(&c->messages_dropped[SHARD_MESSAGES_TO_CLIENT], stats.data.dropped_to_client);
+    metric_add(&c->messages_dropped[SHARD_MESSAGES_TO_BACKEND], stats.channels.messages_dropped);
+    metric_add(&c->channels_opened, stats.channels.opened);
+    metric_add(&c->channels_refused, stats.channels.refused);
     for (size_t i = 0; i < RTCP_PACKET_RESULT_COUNT; i++) {
         metric_add(&c->rtcp_compounds[i], stats.rtcp.compounds[i]);
     }

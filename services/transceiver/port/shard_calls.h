@@ -13,6 +13,9 @@
 #include "common/runtime/metrics.h"
 #include "services/transceiver/port/call_setup.h"
 
+/* Of data channels: which way they were to go. */
+enum shard_messages { SHARD_MESSAGES_TO_CLIENT, SHARD_MESSAGES_TO_BACKEND, SHARD_MESSAGES_COUNT };
+
 struct shard_counters {
     metric_value sessions_active; /* calls, and those that are saying goodbye */
     metric_value sessions_pending;
@@ -34,8 +37,13 @@ struct shard_counters {
     metric_value backend_losses; /* calls whose backend went away while they ran */
     metric_value backend_resumes;
     metric_value backend_restarts;
-    metric_value messages_ignored; /* of backends, in calls that have ended */
-    metric_value opus_complexity;  /* see encoder_effort.h */
+    metric_value messages_ignored; /* of backends; this and the next ones: of calls that ended */
+    metric_value events_in;
+    metric_value events_out;
+    metric_value messages_dropped[SHARD_MESSAGES_COUNT];
+    metric_value channels_opened;
+    metric_value channels_refused;
+    metric_value opus_complexity; /* see encoder_effort.h */
     metric_value opus_steps_down;
     struct metric_histogram setup_ice;
     struct metric_histogram setup_dtls;

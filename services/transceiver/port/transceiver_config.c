@@ -63,6 +63,7 @@ static void read_limits(struct yaml_reader *r, struct transceiver_config *c)
     c->has_red = yaml_reader_choice(r, "red", off_on, 1) == 1;
     c->complexity_min = (unsigned)yaml_reader_u64(r, "opus.complexity_min", 0, c->complexity,
                                                   c->complexity < 1 ? c->complexity : 1);
+    yaml_reader_text(r, "event_channel", "oai-events", c->event_channel, sizeof(c->event_channel));
     c->idle_sparse = yaml_reader_choice(r, "idle", idle, 0) == 1;
 }
 

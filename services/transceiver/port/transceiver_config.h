@@ -10,6 +10,7 @@
 
 #define TRANSCEIVER_TARGETS_MAX 8
 #define TRANSCEIVER_TEXT_CAP    272
+#define TRANSCEIVER_LABEL_CAP   128
 
 struct transceiver_config {
     uint16_t cluster_id;
@@ -37,6 +38,7 @@ struct transceiver_config {
     bool has_red;            /* RED is answered where it is offered */
     unsigned complexity_min; /* at most complexity; under load no step goes below */
     bool idle_sparse;        /* silence as one packet each 400 ms */
+    char event_channel[TRANSCEIVER_LABEL_CAP]; /* the label of the one for events */
 
     struct net_addr admin_listen;
     enum log_level log_level;

@@ -79,6 +79,7 @@ bool backend_leg_init(struct backend_leg *leg, const struct backend_leg_config *
 
 void backend_leg_deinit(struct backend_leg *leg)
 {
+    backend_messages_clear(&leg->messages);
     backend_start_destroy(leg->start);
     explicit_bzero(leg->token, sizeof(leg->token));
     explicit_bzero(leg->next_token, sizeof(leg->next_token));
@@ -163,6 +164,18 @@ void backend_leg_event(struct backend_leg *leg, struct bytes_view event, uint64_
     emit_chunks(leg, BACKEND_EVENT, event, now_us);
 }
 
+void backend_leg_channel_data(struct backend_leg *leg, const struct backend_channel *channel,
+                              struct bytes_view data, uint64_t now_us)
+{
+    char text[JSON_CAP];
+    assert(backend_leg_is_listening(leg));
+    const size_t len = backend_channel_encode(channel, text, sizeof(text));
+    if (len > 0) { /* else: no memory */
+        emit(leg, BACKEND_CHANNEL_DATA, 0, bytes_view_of(text, len), now_us);
+        emit_chunks(leg, BACKEND_CHANNEL_DATA, data, now_us);
+    }
+}
+
 static enum backend_leg_event take_accept(struct backend_leg *leg,
                                           const struct backend_frame *frame, uint64_t now_us)
 {
@@ -196,7 +209,7 @@ static void start_anew(struct backend_leg *leg, uint64_t now_us)
 {
     leg->state = BACKEND_LEG_STARTING;
     leg->is_connected_told = false;
-    leg->event = leg->channel_data = (struct backend_chunks){0};
+    backend_messages_clear(&leg->messages);
     if (!send_start(leg, now_us)) {
         leg->state = BACKEND_LEG_AWAY; /* no memory: the deadline decides */
         return;
@@ -295,7 +308,7 @@ bool backend_leg_reconnect(struct backend_leg *leg, bool can_resume,
     }
     leg->state = BACKEND_LEG_RESUMING;
     leg->deadline_us = now_us + BACKEND_LEG_ACCEPT_US;
-    leg->event = leg->channel_data = (struct backend_chunks){0};
+    backend_messages_clear(&leg->messages);
     send_resume(leg, position, audio_in_from_us, now_us);
     return false;
 }
@@ -323,15 +336,14 @@ static enum backend_leg_event take_error(const struct backend_frame *frame)
     return error.is_fatal ? BACKEND_LEG_GOT_END : BACKEND_LEG_NOTHING;
 }
 
-static enum backend_leg_event take_message(struct backend_leg *leg, struct backend_chunks *chunks,
+static enum backend_leg_event take_message(struct backend_leg *leg,
                                            const struct backend_frame *frame, uint64_t now_us)
 {
-    switch (backend_chunks_input(chunks, frame, BACKEND_MESSAGE_BYTES_MAX)) {
+    switch (backend_messages_input(&leg->messages, frame, &leg->message)) {
     case BACKEND_CHUNK_MORE:
         return BACKEND_LEG_NOTHING;
     case BACKEND_CHUNK_WHOLE:
-        leg->messages_ignored++;
-        return BACKEND_LEG_NOTHING;
+        return BACKEND_LEG_GOT_MESSAGE;
     case BACKEND_CHUNK_TOO_LONG:
         backend_leg_error(leg, "overload", frame, now_us);
         return BACKEND_LEG_NOTHING;
@@ -360,9 +372,8 @@ enum backend_leg_event backend_leg_input(struct backend_leg *leg, const struct b
     case BACKEND_ERROR:
         return take_error(frame);
     case BACKEND_EVENT:
-        return take_message(leg, &leg->event, frame, now_us);
     case BACKEND_CHANNEL_DATA:
-        return take_message(leg, &leg->channel_data, frame, now_us);
+        return take_message(leg, frame, now_us);
     default:
         return BACKEND_LEG_NOTHING;
     }

@@ -17,10 +17,10 @@
 #ifndef EARSHOT_BACKEND_LEG_H
 #define EARSHOT_BACKEND_LEG_H
 
-#include "common/backend_link/backend_message.h"
 #include "common/base/random.h"
 #include "common/base/time_us.h"
 #include "services/transceiver/core/outbox.h"
+#include "services/transceiver/core/session/backend_messages.h"
 
 #define BACKEND_LEG_ACCEPT_US (2 * US_PER_S)
 #define BACKEND_LEG_AWAY_US   (5 * US_PER_S)
@@ -43,6 +43,7 @@ enum backend_leg_event {
     BACKEND_LEG_GOT_REJECT,      /* it will not, or accepted what was not offered */
     BACKEND_LEG_GOT_END,         /* it is over for the backend: say the rest, backend_leg_end */
     BACKEND_LEG_GOT_END_DRAINED, /* the same, when the queue has played */
+    BACKEND_LEG_GOT_MESSAGE,     /* an EVENT or CHANNEL_DATA: see backend_leg.message */
     BACKEND_LEG_GOT_NONSENSE     /* a payload that is wrong: the connection can not go on */
 };
 
@@ -70,9 +71,8 @@ struct backend_leg {
     char token[BACKEND_TOKEN_CAP];
     char next_token[BACKEND_TOKEN_CAP]; /* in RESUMING: good when it is accepted */
     struct backend_accept accept;
-    struct backend_chunks event;
-    struct backend_chunks channel_data;
-    uint64_t messages_ignored; /* EVENT and CHANNEL_DATA, whole ones: nobody is there to get them */
+    struct backend_messages messages;
+    struct backend_message message; /* after GOT_MESSAGE; see backend_messages.h */
 };
 
 /* Sends SESSION_START; false when its text is too long, or without memory. now_us: the session
@@ -96,6 +96,9 @@ void backend_leg_sideband(struct backend_leg *leg, const struct backend_sideband
 /* A message of the event channel; likewise. */
 void backend_leg_event(struct backend_leg *leg, struct bytes_view event, uint64_t now_us);
 bool backend_leg_is_listening(const struct backend_leg *leg);
+/* A message of another channel; likewise. */
+void backend_leg_channel_data(struct backend_leg *leg, const struct backend_channel *channel,
+                              struct bytes_view data, uint64_t now_us);
 /* Our last word: END, or ENDED when the backend has said END. Once; then nothing. totals: their
  * reason is filled in. */
 void backend_leg_end(struct backend_leg *leg, const char *reason,

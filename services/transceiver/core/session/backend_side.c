@@ -57,7 +57,7 @@ enum backend_side_injected backend_side_inject(struct backend_side *b, uint32_t 
     if (!sidebands_has(&b->sidebands, id)) {
         return BACKEND_SIDE_NO_SIDEBAND;
     }
-    if (!backend_leg_is_listening(&b->leg)) {
+    if (!backend_leg_is_listening(&b->leg) || !outbox_has_message_room(b->leg.outbox, event.len)) {
         return BACKEND_SIDE_AWAY;
     }
     backend_leg_event(&b->leg, event, now_us);
@@ -113,6 +113,8 @@ enum backend_side_event backend_side_input(struct backend_side *b,
     case BACKEND_LEG_GOT_END_DRAINED:
         voice_downlink_drain(b->downlink, now_us);
         return BACKEND_SIDE_ENDED_DRAINED;
+    case BACKEND_LEG_GOT_MESSAGE:
+        return BACKEND_SIDE_MESSAGE;
     case BACKEND_LEG_GOT_NONSENSE:
         return BACKEND_SIDE_NONSENSE;
     case BACKEND_LEG_NOTHING:

@@ -24,6 +24,7 @@ enum backend_side_event {
     BACKEND_SIDE_FAILED,    /* there is none, and there will be none: backend_side_was_attached */
     BACKEND_SIDE_ENDED,
     BACKEND_SIDE_ENDED_DRAINED, /* when everything was spoken */
+    BACKEND_SIDE_MESSAGE,       /* see backend_leg.message */
     BACKEND_SIDE_NONSENSE       /* the connection can not go on; the call can */
 };
 

@@ -2,7 +2,7 @@
 #include "services/transceiver/core/session/client_leg.h"
 
 #include "services/transceiver/core/datagram_kind.h"
-#include "services/transceiver/core/transport/dtls_transport.h"
+#include "services/transceiver/core/session/leg_setup.h"
 #include "services/transceiver/core/transport/ice_agent.h"
 #include "services/transceiver/core/transport/srtp_transport.h"
 
@@ -16,6 +16,7 @@ enum leg_state {
     LEG_CHECKING,  /* waiting for the first check */
     LEG_SHAKING,   /* DTLS runs */
     LEG_CONNECTED, /* SRTP has keys */
+    LEG_LEAVING,   /* the data channels are being closed */
     LEG_CLOSING,   /* the closing alert is being said */
     LEG_OVER
 };
@@ -29,71 +30,12 @@ struct client_leg {
     uint64_t moves;
     struct ice_agent *ice;
     struct dtls_transport *dtls;
-    bool needs_data;             /* a data channel: TLS stays */
+    struct data_channels *data;  /* NULL without a data section */
     struct srtp_transport *srtp; /* NULL until DTLS is done */
     uint64_t announce_us;
     enum client_leg_event event[4]; /* checked, connected, and one end */
     size_t event_count;
 };
-
-const char *client_leg_result_name(enum client_leg_result result)
-{
-    static const char *const name[CLIENT_LEG_RESULT_COUNT] = {
-        [CLIENT_LEG_STUN] = "stun",
-        [CLIENT_LEG_DTLS] = "dtls",
-        [CLIENT_LEG_RTP] = "rtp",
-        [CLIENT_LEG_RTCP] = "rtcp",
-        [CLIENT_LEG_UNKNOWN_KIND] = "unknown_kind",
-        [CLIENT_LEG_STUN_REFUSED] = "stun_refused",
-        [CLIENT_LEG_DTLS_UNVALIDATED] = "dtls_unvalidated",
-        [CLIENT_LEG_DTLS_REFUSED] = "dtls_refused",
-        [CLIENT_LEG_SRTP_TOO_EARLY] = "srtp_too_early",
-        [CLIENT_LEG_SRTP_REFUSED] = "srtp_refused",
-        [CLIENT_LEG_ENDED] = "ended",
-    };
-    return name[result];
-}
-
-static struct dtls_transport *create_dtls(const struct client_leg_config *config)
-{
-    static const enum dtls_hash hash[] = {
-        [SDP_SHA256] = DTLS_HASH_SHA256,
-        [SDP_SHA384] = DTLS_HASH_SHA384,
-        [SDP_SHA512] = DTLS_HASH_SHA512,
-    };
-    const struct sdp_offer *offer = config->offer;
-    struct dtls_transport_config dtls = {
-        .identity = config->identity,
-        .role = offer->setup == SDP_SETUP_ACTIVE ? DTLS_ROLE_PASSIVE : DTLS_ROLE_ACTIVE,
-        .fingerprint_count = offer->fingerprint_count,
-        .mtu_bytes = DTLS_MTU_BYTES,
-    };
-    for (size_t i = 0; i < offer->fingerprint_count; i++) {
-        dtls.fingerprint[i].hash = hash[offer->fingerprint[i].hash];
-        memcpy(dtls.fingerprint[i].digest, offer->fingerprint[i].digest,
-               sizeof(dtls.fingerprint[i].digest));
-    }
-    return dtls_transport_create(&dtls);
-}
-
-static struct ice_credentials credentials_of(const struct client_leg_ice *generation)
-{
-    return (struct ice_credentials){
-        .local_ufrag = generation->ufrag,
-        .local_pwd = generation->pwd,
-        .remote_ufrag = generation->client_ufrag,
-    };
-}
-
-static void first_generation(const struct client_leg_config *config, struct client_leg_ice *out)
-{
-    const struct sdp_offer *offer = config->offer;
-    *out = (struct client_leg_ice){0};
-    memcpy(out->ufrag, config->ice_ufrag, ROUTING_TOKEN_CHARS);
-    memcpy(out->pwd, config->ice_pwd, CLIENT_LEG_PWD_CHARS);
-    memcpy(out->client_ufrag, offer->ice_ufrag, sizeof(out->client_ufrag));
-    memcpy(out->client_pwd, offer->ice_pwd, sizeof(out->client_pwd));
-}
 
 struct client_leg *client_leg_create(const struct client_leg_config *config, uint64_t now_us)
 {
@@ -105,12 +47,13 @@ struct client_leg *client_leg_create(const struct client_leg_config *config, uin
     leg->ssrc = config->ssrc;
     leg->outbox = config->outbox;
     leg->announce_us = TIME_NEVER;
-    leg->needs_data = config->offer->has_data;
-    first_generation(config, &leg->generation);
-    const struct ice_credentials ice = credentials_of(&leg->generation);
+    leg_setup_generation(config, &leg->generation);
+    const struct ice_credentials ice = leg_setup_credentials(&leg->generation);
     leg->ice = ice_agent_create(&ice, now_us);
-    leg->dtls = create_dtls(config);
-    if (leg->ice == NULL || leg->dtls == NULL) {
+    leg->dtls = leg_setup_dtls(config);
+    bool has_no_data = false;
+    leg->data = leg_setup_data(config, &has_no_data, now_us);
+    if (leg->ice == NULL || leg->dtls == NULL || has_no_data) {
         client_leg_destroy(leg);
         return NULL;
     }
@@ -123,6 +66,7 @@ void client_leg_destroy(struct client_leg *leg)
         return;
     }
     ice_agent_destroy(leg->ice);
+    data_channels_destroy(leg->data);
     dtls_transport_destroy(leg->dtls);
     srtp_transport_destroy(leg->srtp);
     explicit_bzero(&leg->generation, sizeof(leg->generation));
@@ -137,6 +81,11 @@ static bool is_open(const struct client_leg *leg)
 bool client_leg_is_connected(const struct client_leg *leg)
 {
     return leg->state == LEG_CONNECTED;
+}
+
+struct data_channels *client_leg_data(const struct client_leg *leg)
+{
+    return leg->data;
 }
 
 bool client_leg_is_over(const struct client_leg *leg)
@@ -235,9 +184,27 @@ static void send_dtls(struct client_leg *leg, uint64_t now_us)
     }
 }
 
-/* --- DTLS ------------------------------------------------------------------------------------- */
+/* --- DTLS, and SCTP in it --------------------------------------------------------------------- */
 
-static void take_keys(struct client_leg *leg, struct srtp_keys *keys)
+void client_leg_send_data(struct client_leg *leg, uint64_t now_us)
+{
+    struct bytes_view packet;
+    while (leg->data != NULL && is_open(leg) &&
+           data_channels_poll_packet(leg->data, &packet, now_us) &&
+           dtls_transport_send(leg->dtls, packet)) {
+        send_dtls(leg, now_us); /* so that DTLS has room for the next one */
+    }
+}
+
+static void take_data(struct client_leg *leg, uint64_t now_us)
+{
+    struct bytes_view packet;
+    while (leg->data != NULL && dtls_transport_poll_data(leg->dtls, &packet)) {
+        data_channels_input(leg->data, packet, now_us);
+    }
+}
+
+static void take_keys(struct client_leg *leg, struct srtp_keys *keys, uint64_t now_us)
 {
     if (keys->profile != SRTP_PROFILE_NONE) {
         leg->srtp = srtp_transport_create(keys, leg->ssrc);
@@ -248,6 +215,9 @@ static void take_keys(struct client_leg *leg, struct srtp_keys *keys)
         return;
     }
     leg->state = LEG_CONNECTED;
+    if (leg->data != NULL) {
+        data_channels_start(leg->data, now_us);
+    }
     push_event(leg, CLIENT_LEG_CONNECTED);
 }
 
@@ -258,7 +228,7 @@ static void drain_dtls(struct client_leg *leg, uint64_t now_us)
     while (is_open(leg) && dtls_transport_poll_event(leg->dtls, &event)) {
         switch (event.kind) {
         case DTLS_EVENT_CONNECTED:
-            take_keys(leg, &event.srtp);
+            take_keys(leg, &event.srtp, now_us);
             break;
         case DTLS_EVENT_FAILED:
             fail(leg, event.failure == DTLS_FAILURE_FINGERPRINT ? CLIENT_LEG_FINGERPRINT
@@ -270,6 +240,51 @@ static void drain_dtls(struct client_leg *leg, uint64_t now_us)
         }
     }
 }
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+static void finish_if_said(struct client_leg *leg)
+{
+    if (dtls_transport_next_timeout(leg->dtls) == TIME_NEVER) {
+        leg->state = LEG_OVER;
+    }
+}
+
+static void say_alerts(struct client_leg *leg, uint64_t now_us)
+{
+    leg->state = LEG_CLOSING;
+    dtls_transport_close(leg->dtls, now_us);
+    send_dtls(leg, now_us);
+    finish_if_said(leg);
+}
+
+static void finish_if_left(struct client_leg *leg, uint64_t now_us)
+{
+    if (leg->state == LEG_LEAVING && data_channels_is_over(leg->data)) {
+        say_alerts(leg, now_us);
+    }
+}
+
+void client_leg_close(struct client_leg *leg, uint64_t now_us)
+{
+    if (!is_open(leg) || leg->state == LEG_LEAVING) {
+        return;
+    }
+    if (leg->state != LEG_CONNECTED) {
+        leg->state = LEG_OVER;
+        return;
+    }
+    if (leg->data == NULL) {
+        say_alerts(leg, now_us);
+        return;
+    }
+    leg->state = LEG_LEAVING;
+    data_channels_close(leg->data, now_us);
+    client_leg_send_data(leg, now_us);
+    finish_if_left(leg, now_us);
+}
+
+/* --- DTLS from the client --------------------------------------------------------------------- */
 
 static enum client_leg_result input_dtls(struct client_leg *leg, struct bytes_view datagram,
                                          const struct net_path *from, uint64_t now_us)
@@ -284,6 +299,9 @@ static enum client_leg_result input_dtls(struct client_leg *leg, struct bytes_vi
         ice_agent_note_authenticated(leg->ice, from, is_newest, now_us);
     }
     drain_dtls(leg, now_us);
+    take_data(leg, now_us);
+    client_leg_send_data(leg, now_us);
+    finish_if_left(leg, now_us);
     return is_authentic || result == DTLS_INPUT_TAKEN ? CLIENT_LEG_DTLS : CLIENT_LEG_DTLS_REFUSED;
 }
 
@@ -320,7 +338,7 @@ void client_leg_restart_ice(struct client_leg *leg, const struct client_leg_ice 
 {
     assert(next->generation == leg->generation.generation + 1);
     leg->generation = *next;
-    const struct ice_credentials ice = credentials_of(&leg->generation);
+    const struct ice_credentials ice = leg_setup_credentials(&leg->generation);
     ice_agent_restart(leg->ice, &ice, now_us);
 }
 
@@ -361,6 +379,9 @@ static enum client_leg_result input_srtp(struct client_leg *leg, struct bytes_sp
     if (leg->srtp == NULL) {
         return CLIENT_LEG_SRTP_TOO_EARLY;
     }
+    if (leg->state == LEG_LEAVING) {
+        return CLIENT_LEG_ENDED;
+    }
     const enum srtp_transport_result result =
         is_rtcp ? srtp_transport_unprotect_rtcp(leg->srtp, packet, &is_newest, now_us)
                 : srtp_transport_unprotect_rtp(leg->srtp, packet, &is_newest, now_us);
@@ -368,7 +389,7 @@ static enum client_leg_result input_srtp(struct client_leg *leg, struct bytes_sp
         return CLIENT_LEG_SRTP_REFUSED;
     }
     ice_agent_note_authenticated(leg->ice, from, is_newest, now_us);
-    if (!leg->needs_data) {
+    if (leg->data == NULL) {
         /* Who sends SRTP has our Finished: no flight of the handshake is asked for again. */
         dtls_transport_release(leg->dtls);
     }
@@ -396,29 +417,7 @@ enum client_leg_result client_leg_input(struct client_leg *leg, struct bytes_spa
     }
 }
 
-/* --- time and the end ------------------------------------------------------------------------- */
-
-static void finish_if_said(struct client_leg *leg)
-{
-    if (dtls_transport_next_timeout(leg->dtls) == TIME_NEVER) {
-        leg->state = LEG_OVER;
-    }
-}
-
-void client_leg_close(struct client_leg *leg, uint64_t now_us)
-{
-    if (!is_open(leg)) {
-        return;
-    }
-    if (leg->state != LEG_CONNECTED) {
-        leg->state = LEG_OVER;
-        return;
-    }
-    leg->state = LEG_CLOSING;
-    dtls_transport_close(leg->dtls, now_us);
-    send_dtls(leg, now_us);
-    finish_if_said(leg);
-}
+/* --- time ------------------------------------------------------------------------------------- */
 
 /* Something can have been sent although no path is selected: the answer to a refused check. */
 static void announce_if_due(struct client_leg *leg, uint64_t now_us)
@@ -431,6 +430,15 @@ static void announce_if_due(struct client_leg *leg, uint64_t now_us)
         outbox_announce(leg->outbox, leg->session_id, &path);
     }
     leg->announce_us = now_us + ANNOUNCE_US;
+}
+
+static void tick_data(struct client_leg *leg, uint64_t now_us)
+{
+    if (leg->data != NULL && is_open(leg)) {
+        data_channels_tick(leg->data, now_us);
+        client_leg_send_data(leg, now_us);
+        finish_if_left(leg, now_us);
+    }
 }
 
 void client_leg_tick(struct client_leg *leg, uint64_t now_us)
@@ -447,6 +455,7 @@ void client_leg_tick(struct client_leg *leg, uint64_t now_us)
     drain_dtls(leg, now_us);
     ice_agent_tick(leg->ice, now_us);
     drain_ice(leg, now_us);
+    tick_data(leg, now_us);
     if (is_open(leg)) {
         announce_if_due(leg, now_us);
     }
@@ -461,5 +470,7 @@ uint64_t client_leg_next_timeout(const struct client_leg *leg)
     if (leg->state == LEG_CLOSING) {
         return dtls_us;
     }
-    return time_earlier(time_earlier(dtls_us, leg->announce_us), ice_agent_next_timeout(leg->ice));
+    const uint64_t data_us = leg->data == NULL ? TIME_NEVER : data_channels_next_timeout(leg->data);
+    return time_earlier(time_earlier(dtls_us, leg->announce_us),
+                        time_earlier(ice_agent_next_timeout(leg->ice), data_us));
 }

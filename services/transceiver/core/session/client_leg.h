@@ -1,5 +1,5 @@
 /*
- * client_leg.h - one session's transport to its client: ICE, then DTLS, then SRTP
+ * client_leg.h - one session's transport to its client: ICE, then DTLS, then SRTP and SCTP
  *
  * Takes:   the client's datagrams, and plain RTP and RTCP of ours to protect and send.
  * Gives:   plain RTP and RTCP of the client (in place), datagrams in the outbox, events.
@@ -8,6 +8,7 @@
  * Safety:  nothing is answered before it is authenticated. No DTLS byte is looked at before its
  *          sender passed an ICE check. What is not authentic neither keeps the leg alive nor ends
  *          it.
+ * Data:    with a data section in the offer TLS stays, and the channels are polled by the owner.
  * Bounds:  30 s without anything authentic (RFC 7675 turned round: ICE-lite sends no checks).
  *          A leg that has sent nothing for 500 ms announces the flow to the relay.
  * Not here: what is in the packets (voice_uplink.h, voice_rtcp.h), the shim (port/event_loop.c).
@@ -19,6 +20,8 @@
 #include "common/routing/routing_token.h"
 #include "services/transceiver/core/outbox.h"
 #include "services/transceiver/core/sdp/sdp_offer.h"
+#include "services/transceiver/core/session/client_leg_result.h"
+#include "services/transceiver/core/session/data_channels.h"
 #include "services/transceiver/core/transport/dtls_identity.h"
 
 /* The ICE password of an answer: 24 characters of 6 random bits (RFC 8445 s.5.3 asks for 128). */
@@ -48,26 +51,11 @@ struct client_leg_config {
     const struct dtls_identity *identity; /* read by create only */
     uint32_t ssrc;                        /* of the RTP we send */
     struct outbox *outbox;                /* borrowed */
+    struct random_source random;          /* of SCTP */
+    const char *event_label;              /* these three as in data_channels.h */
+    bool has_event_stream;
+    uint16_t event_stream;
 };
-
-/* What became of a datagram: the index of a counter. */
-enum client_leg_result {
-    CLIENT_LEG_STUN,
-    CLIENT_LEG_DTLS,
-    CLIENT_LEG_RTP,              /* the datagram is now a plain RTP packet */
-    CLIENT_LEG_RTCP,             /* the datagram is now a plain RTCP compound */
-    CLIENT_LEG_UNKNOWN_KIND,     /* RFC 7983: none of ours */
-    CLIENT_LEG_STUN_REFUSED,     /* not authentic, or over the budget of checks */
-    CLIENT_LEG_DTLS_UNVALIDATED, /* from an address that passed no check */
-    CLIENT_LEG_DTLS_REFUSED,
-    CLIENT_LEG_SRTP_TOO_EARLY, /* no keys yet */
-    CLIENT_LEG_SRTP_REFUSED,   /* forged, replayed, too short, one SSRC too many */
-    CLIENT_LEG_ENDED,          /* the leg is closed */
-    CLIENT_LEG_RESULT_COUNT
-};
-
-/* "stun_refused": the label of the counter. */
-const char *client_leg_result_name(enum client_leg_result result);
 
 enum client_leg_event {
     CLIENT_LEG_CHECKED,     /* the first check passed */
@@ -105,8 +93,14 @@ const struct client_leg_ice *client_leg_ice(const struct client_leg *leg);
 void client_leg_restart_ice(struct client_leg *leg, const struct client_leg_ice *next,
                             uint64_t now_us);
 
-/* Tells a client that is still there in the way that browsers understand (dtls_transport_close):
- * that takes 150 ms. Nothing is taken from now on. */
+/* NULL without a data section. Borrowed; what is to be sent there leaves with the next change, or
+ * with client_leg_send_data. */
+struct data_channels *client_leg_data(const struct client_leg *leg);
+void client_leg_send_data(struct client_leg *leg, uint64_t now_us);
+
+/* Tells a client that is still there in the way that browsers understand: first its data channels
+ * are closed, within 700 ms (data_channels_close), then alerts say it, within 150 ms
+ * (dtls_transport_close). No media is taken from now on. */
 void client_leg_close(struct client_leg *leg, uint64_t now_us);
 /* Closed, and all was said. */
 bool client_leg_is_over(const struct client_leg *leg);

@@ -6,6 +6,7 @@
 
 enum session_timer {
     SESSION_TIMER_SETUP,
+    SESSION_TIMER_EXPIRING,
     SESSION_TIMER_DURATION,
     SESSION_TIMER_LAST_WORD,
     SESSION_TIMER_COUNT
@@ -13,10 +14,11 @@ enum session_timer {
 
 /* The way to the ear: the encoder, half a round trip, and what a browser holds back. */
 #define LAST_WORD_US (200 * US_PER_MS)
+/* How long before it the client hears of the end, unless it was known from the start. */
+#define EXPIRING_US (30 * US_PER_S)
 
 struct session {
     uint32_t id;
-    char call_id[SESSION_CALL_ID_CAP];
     uint8_t tenant[SESSION_TENANT_BYTES];
     uint64_t deadline_us[SESSION_TIMER_COUNT];
     struct session_timeline timeline;
@@ -26,6 +28,7 @@ struct session {
     struct client_leg *client;
     struct voice_side voice;
     struct backend_side backend;
+    struct data_side data;
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -63,6 +66,10 @@ static bool create_client(struct session *s, const struct session_config *config
         .identity = config->identity,
         .ssrc = session_ssrc(s),
         .outbox = config->outbox,
+        .random = config->random,
+        .event_label = config->event_label,
+        .has_event_stream = config->has_event_stream,
+        .event_stream = config->event_stream,
     };
     s->client = client_leg_create(&client, now_us);
     return s->client != NULL;
@@ -75,13 +82,15 @@ struct session *session_create(const struct session_config *config, uint64_t now
         return NULL;
     }
     s->id = config->session_id;
-    memcpy(s->call_id, config->call_id, sizeof(s->call_id));
     memcpy(s->tenant, config->tenant, sizeof(s->tenant));
     s->timeline.created_us = now_us;
     /* Another host's clock: it may be wrong by more than the call is old. */
     s->timeline.offer_us = config->offer_us != 0 ? time_earlier(config->offer_us, now_us) : now_us;
     s->deadline_us[SESSION_TIMER_SETUP] = now_us + config->setup_timeout_us;
     s->deadline_us[SESSION_TIMER_DURATION] = now_us + config->duration_max_us;
+    s->deadline_us[SESSION_TIMER_EXPIRING] = config->duration_max_us > EXPIRING_US
+                                                 ? now_us + config->duration_max_us - EXPIRING_US
+                                                 : TIME_NEVER;
     s->deadline_us[SESSION_TIMER_LAST_WORD] = TIME_NEVER;
     const struct backend_leg_config backend = {.session_id = s->id,
                                                .start = &config->backend_start,
@@ -93,6 +102,13 @@ struct session *session_create(const struct session_config *config, uint64_t now
         session_destroy(s);
         return NULL;
     }
+    const struct data_side_config data = {
+        .channels = client_leg_data(s->client),
+        .backend = &s->backend.leg,
+        .sidebands = &s->backend.sidebands,
+        .message_bytes_max = config->backend_start.message_bytes_max,
+    };
+    data_side_init(&s->data, &data);
     return s;
 }
 
@@ -104,6 +120,7 @@ void session_destroy(struct session *s)
     client_leg_destroy(s->client);
     voice_side_deinit(&s->voice);
     backend_side_deinit(&s->backend);
+    data_side_deinit(&s->data);
     free(s);
 }
 
@@ -114,7 +131,7 @@ uint32_t session_id(const struct session *s)
 
 const char *session_call_id(const struct session *s)
 {
-    return s->call_id;
+    return s->backend.leg.start->call_id;
 }
 
 const uint8_t *session_tenant(const struct session *s)
@@ -152,7 +169,8 @@ struct session_stats session_stats(const struct session *s)
         .sender = rtp_sender_stats(session_rtp_sender(s)),
         .rtcp = s->voice.rtcp.stats,
         .sent_again = s->voice.sent_again,
-        .messages_ignored = s->backend.leg.messages_ignored,
+        .data = s->data.stats,
+        .channels = data_channels_stats(client_leg_data(s->client)),
     };
 }
 
@@ -184,6 +202,7 @@ void session_end(struct session *s, enum session_end_reason reason, uint64_t now
     backend_side_end(&s->backend, session_end_reason_name(reason),
                      reason == SESSION_END_BACKEND_LOST, now_us);
     voice_side_send_bye(&s->voice, s->client, now_us);
+    data_side_close(&s->data);
     client_leg_close(s->client, now_us);
     session_events_push(&s->events,
                         (struct session_event){.kind = SESSION_EVENT_ENDED, .reason = reason});
@@ -234,6 +253,21 @@ static void take_client_events(struct session *s, uint64_t now_us)
     }
 }
 
+static void run_data(struct session *s, uint64_t now_us)
+{
+    switch (data_side_run(&s->data, now_us)) {
+    case DATA_SIDE_NOTHING:
+        break;
+    case DATA_SIDE_CLOSED:
+        session_end(s, SESSION_END_CLIENT_CLOSED, now_us);
+        break;
+    case DATA_SIDE_SLOW_READER:
+        session_end(s, SESSION_END_SLOW_READER, now_us);
+        break;
+    }
+    client_leg_send_data(s->client, now_us);
+}
+
 enum client_leg_result session_input_datagram(struct session *s, struct bytes_span *datagram,
                                               const struct net_path *from, uint64_t now_us)
 {
@@ -245,6 +279,9 @@ enum client_leg_result session_input_datagram(struct session *s, struct bytes_sp
         voice_side_take_rtcp(&s->voice, s->client, plain, now_us);
     }
     take_client_events(s, now_us);
+    if (result == CLIENT_LEG_DTLS) {
+        run_data(s, now_us);
+    }
     return result;
 }
 
@@ -295,6 +332,10 @@ static void take_backend_event(struct session *s, enum backend_side_event event,
         s->ends_when_drained = true;
         plan_end_when_drained(s, now_us);
         break;
+    case BACKEND_SIDE_MESSAGE:
+        data_side_take_backend_message(&s->data, &s->backend.leg.message, now_us);
+        backend_messages_release(&s->backend.leg.messages);
+        break;
     case BACKEND_SIDE_NOTHING:
     case BACKEND_SIDE_NONSENSE: /* its connection breaks: session_backend_lost */
         break;
@@ -305,6 +346,9 @@ bool session_input_frame(struct session *s, const struct backend_frame *frame, u
 {
     const enum backend_side_event event = backend_side_input(&s->backend, frame, now_us);
     take_backend_event(s, event, now_us);
+    if (event == BACKEND_SIDE_MESSAGE || frame->type == BACKEND_SESSION_ACCEPT) {
+        run_data(s, now_us);
+    }
     return event != BACKEND_SIDE_NONSENSE;
 }
 
@@ -312,6 +356,8 @@ void session_backend_lost(struct session *s, uint64_t now_us)
 {
     if (!s->is_ended && backend_side_lost(&s->backend, now_us)) {
         session_events_push(&s->events, (struct session_event){.kind = SESSION_EVENT_BACKEND_LOST});
+        data_side_say(&s->data, SERVER_ERROR_BACKEND_LOST, now_us);
+        client_leg_send_data(s->client, now_us);
     }
 }
 
@@ -351,8 +397,18 @@ enum backend_side_injected session_inject_event(struct session *s, uint32_t side
 
 /* --- time ------------------------------------------------------------------------------------- */
 
+void session_expire(struct session *s, uint64_t now_us)
+{
+    s->deadline_us[SESSION_TIMER_EXPIRING] = TIME_NEVER;
+    data_side_say(&s->data, SERVER_ERROR_SESSION_EXPIRING, now_us);
+    client_leg_send_data(s->client, now_us);
+}
+
 static void tick_deadlines(struct session *s, uint64_t now_us)
 {
+    if (now_us >= s->deadline_us[SESSION_TIMER_EXPIRING]) {
+        session_expire(s, now_us);
+    }
     if (now_us >= s->deadline_us[SESSION_TIMER_SETUP]) {
         session_end(s, SESSION_END_SETUP_TIMEOUT, now_us);
     } else if (now_us >= s->deadline_us[SESSION_TIMER_DURATION]) {
@@ -371,6 +427,9 @@ void session_tick(struct session *s, uint64_t now_us)
     if (!s->is_ended) {
         tick_deadlines(s, now_us);
     }
+    if (!s->is_ended) {
+        run_data(s, now_us);
+    }
     if (!s->is_ended && session_is_connected(s)) {
         voice_side_tick(&s->voice, s->client, now_us);
         plan_end_when_drained(s, now_us);
@@ -387,6 +446,7 @@ uint64_t session_next_timeout(const struct session *s)
         first_us = time_earlier(first_us, s->deadline_us[i]);
     }
     first_us = time_earlier(first_us, backend_side_next_timeout(&s->backend));
+    first_us = time_earlier(first_us, data_side_next_timeout(&s->data));
     if (session_is_connected(s)) {
         first_us = time_earlier(first_us, voice_side_next_timeout(&s->voice));
     }

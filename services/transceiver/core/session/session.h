@@ -19,6 +19,7 @@
 #include "common/base/random.h"
 #include "services/transceiver/core/session/backend_side.h"
 #include "services/transceiver/core/session/client_leg.h"
+#include "services/transceiver/core/session/data_side.h"
 #include "services/transceiver/core/session/session_event.h"
 #include "services/transceiver/core/session/voice_side.h"
 
@@ -27,13 +28,12 @@
 
 struct session_config {
     uint32_t session_id;
-    char call_id[SESSION_CALL_ID_CAP];
     uint8_t tenant[SESSION_TENANT_BYTES];
     const struct sdp_offer *offer;         /* read by create only */
     const char *ice_ufrag;                 /* ours: the routing token; read by create only */
     const char *ice_pwd;                   /* ours; read by create only */
     const struct dtls_identity *identity;  /* read by create only */
-    struct backend_start backend_start;    /* read by create only */
+    struct backend_start backend_start;    /* read by create only; with the call's id */
     const struct voice_silences *silences; /* borrowed */
     struct outbox *outbox;                 /* borrowed */
     struct sideband_outbox *sidebands;     /* borrowed */
@@ -45,6 +45,9 @@ struct session_config {
     uint32_t bitrate_bps;                /* of Opus to the client; 0 = as voice_encoder.h has it */
     const struct encoder_effort *effort; /* borrowed; NULL: likewise */
     bool idle_sparse;                    /* see voice_sender.h */
+    const char *event_label;             /* these three as in data_channels.h */
+    bool has_event_stream;
+    uint16_t event_stream;
 };
 
 struct session_stats {
@@ -54,8 +57,9 @@ struct session_stats {
     struct voice_sender_stats voice;
     struct rtp_sender_stats sender;
     struct voice_rtcp_stats rtcp;
-    uint64_t sent_again;       /* packets that the client asked for with a NACK */
-    uint64_t messages_ignored; /* of the backend, for a client without an event channel */
+    uint64_t sent_again; /* packets that the client asked for with a NACK */
+    struct data_side_stats data;
+    struct data_channels_stats channels;
 };
 
 struct session;
@@ -102,6 +106,9 @@ enum sidebands_result session_attach_sideband(struct session *s, uint32_t id, ui
 void session_detach_sideband(struct session *s, uint32_t id, uint64_t now_us);
 enum backend_side_injected session_inject_event(struct session *s, uint32_t sideband_id,
                                                 struct bytes_view event, uint64_t now_us);
+/* In 30 s the owner will end it: the client hears of that. By itself it says so for the call's own
+ * limit. */
+void session_expire(struct session *s, uint64_t now_us);
 /* Tells both ends. A second end changes nothing. */
 void session_end(struct session *s, enum session_end_reason reason, uint64_t now_us);
 

@@ -18,6 +18,7 @@ const char *session_end_reason_name(enum session_end_reason reason)
         [SESSION_END_BACKEND_ENDED] = "backend_ended",
         [SESSION_END_BACKEND_LOST] = "backend_lost",
         [SESSION_END_SHUTDOWN] = "shutdown",
+        [SESSION_END_SLOW_READER] = "slow_reader",
     };
     assert(reason < SESSION_END_REASON_COUNT);
     return name[reason];

@@ -11,7 +11,7 @@
 
 enum session_end_reason {
     SESSION_END_HANGUP,        /* signaling was asked to end it */
-    SESSION_END_CLIENT_CLOSED, /* the client closed DTLS */
+    SESSION_END_CLIENT_CLOSED, /* the client closed its event channel, SCTP or DTLS */
     SESSION_END_CLIENT_LOST,   /* nothing authentic for 30 s */
     SESSION_END_SETUP_TIMEOUT,
     SESSION_END_DURATION,
@@ -22,6 +22,7 @@ enum session_end_reason {
     SESSION_END_BACKEND_ENDED,
     SESSION_END_BACKEND_LOST,
     SESSION_END_SHUTDOWN,
+    SESSION_END_SLOW_READER, /* the client let 1 MB of messages pile up */
     SESSION_END_REASON_COUNT
 };
 
