@@ -14,7 +14,7 @@ bool call_works_init(struct call_works *works, size_t count_max)
 void call_works_deinit(struct call_works *works)
 {
     for (size_t i = 0; works->work != NULL && i < works->count_max; i++) {
-        free(works->work[i].answer);
+        offer_request_discard(&works->work[i].offer);
     }
     free(works->work);
 }
@@ -56,8 +56,7 @@ struct call_work *call_works_begin_for(struct call_works *works, enum call_work_
 
 void call_works_finish(struct call_works *works, struct call_work *w)
 {
-    free(w->answer);
-    w->answer = NULL;
+    offer_request_discard(&w->offer);
     w->kind = CALL_WORK_NONE;
     works->count--;
 }

@@ -10,6 +10,7 @@
 #include "services/signaling/call_id.h"
 #include "services/signaling/http_server.h"
 #include "services/signaling/offer_refusal.h"
+#include "services/signaling/offer_request.h"
 #include "services/signaling/placement.h"
 
 /* What nobody waits for any more has no ticket. */
@@ -21,22 +22,23 @@ enum call_work_kind {
     CALL_WORK_ANSWERED, /* an offer whose answer is on its way to the client */
     CALL_WORK_HANGUP,
     CALL_WORK_PATCH,
-    CALL_WORK_PATCHED /* a PATCH whose answer is on its way */
+    CALL_WORK_LOOK
 };
 
 /* One request under way. */
 struct call_work {
     enum call_work_kind kind;
-    uint32_t generation;                /* of its place */
-    uint64_t exchange;                  /* 0: the client is gone */
+    uint32_t generation; /* of its place */
+    uint64_t exchange;   /* 0: the client is gone */
+    uint8_t tenant[CONTROL_TENANT_BYTES];
     const struct http_request *request; /* OFFER with an exchange */
+    struct offer_request offer;         /* OFFER; its sdp as long as the request */
     uint64_t started_us;
     struct placement_tried tried;
     const struct offer_refusal *refusal; /* the last one; NULL: nobody was asked yet */
     uint32_t retry_after_ms;             /* as it said */
     uint32_t instance_id;
     struct call_id_sealed id;
-    uint8_t *answer; /* freed by finish */
 };
 
 struct call_works {

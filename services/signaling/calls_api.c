@@ -2,9 +2,7 @@
 #include "services/signaling/calls_api.h"
 
 #include "common/runtime/clock.h"
-#include "common/runtime/log.h"
-#include "services/signaling/call_patch.h"
-#include "services/signaling/call_works.h"
+#include "services/signaling/calls_state.h"
 #include "services/signaling/http_field.h"
 #include "services/signaling/placement.h"
 
@@ -16,20 +14,6 @@
 
 static_assert(sizeof(CALLS_PATH) + CALL_ID_CHARS <= HTTP_LOCATION_CHARS, "a Location fits");
 static_assert(CALL_ID_BLOCK_BYTES == CONTROL_REQUEST_ID_BYTES, "a call id is its request's id");
-
-struct calls_api {
-    struct http_server *server;
-    struct control_plane *plane;
-    struct key_ring *ring;
-    const struct signaling_config *config;
-    struct calls_counts counts;
-    struct random_source random;
-    struct log_limit created_limit;
-    struct log_limit refused_limit;
-    struct log_limit hangup_limit;
-    bool is_draining;
-    struct call_works works;
-};
 
 static const uint32_t placement_bound_us[] = {1000,   2500,   5000,   10000,   25000,   50000,
                                               100000, 250000, 500000, 1000000, 2500000, 5000000};
@@ -122,15 +106,15 @@ static void refuse_offer(struct calls_api *a, struct call_work *w, struct bytes_
     call_works_finish(&a->works, w);
 }
 
-static void answer_offer(struct calls_api *a, struct call_work *w, size_t answer_len,
+/* r holds the answer. */
+static void answer_offer(struct calls_api *a, struct call_work *w, struct http_response *r,
                          uint64_t now_us)
 {
-    struct http_response r = {.status = 201,
-                              .content_type = "application/sdp",
-                              .etag = "\"0\"",
-                              .accept_patch = CALL_PATCH_TYPE};
-    (void)snprintf(r.location, sizeof(r.location), CALLS_PATH "%s", w->id.text);
-    r.body = bytes_view_of(w->answer, answer_len);
+    r->status = 201;
+    r->content_type = "application/sdp";
+    r->accept_patch = CALL_PATCH_TYPE;
+    (void)snprintf(r->etag, sizeof(r->etag), "\"0\"");
+    (void)snprintf(r->location, sizeof(r->location), CALLS_PATH "%s", w->id.text);
     w->kind = CALL_WORK_ANSWERED;
     metric_add(&a->counts.offers_total[OFFER_ANSWERED], 1);
     metric_observe(&a->counts.placement, time_since(w->started_us, now_us));
@@ -140,7 +124,7 @@ static void answer_offer(struct calls_api *a, struct call_work *w, size_t answer
                  (unsigned long long)(time_since(w->started_us, now_us) / US_PER_MS),
                  (unsigned long long)a->created_limit.held_back);
     }
-    http_server_answer(a->server, w->exchange, &r);
+    http_server_answer(a->server, w->exchange, r);
 }
 
 /* --- offers ----------------------------------------------------------------------------------- */
@@ -151,7 +135,12 @@ static bool submit_create(struct calls_api *a, struct call_work *w, uint64_t now
     struct control_create_session *create = &request.body.create_session;
     memcpy(request.request_id, w->id.block, sizeof(request.request_id));
     memcpy(create->call_id, w->id.text, sizeof(w->id.text));
-    create->offer_sdp = w->request->body;
+    memcpy(create->tenant, w->tenant, sizeof(create->tenant));
+    create->offer_sdp = w->offer.sdp;
+    create->session_json =
+        bytes_view_of(w->offer.session, w->offer.session != NULL ? strlen(w->offer.session) : 0);
+    create->has_event_stream = w->offer.has_event_stream;
+    create->event_stream = w->offer.event_stream;
     memcpy(create->ingress, a->config->ingress, sizeof(create->ingress));
     create->ingress_count = a->config->ingress_count;
     create->duration_s_max = a->config->call_duration_s_max;
@@ -163,21 +152,10 @@ static bool submit_create(struct calls_api *a, struct call_work *w, uint64_t now
                                 now_us + a->config->answer_timeout_us);
 }
 
-static bool submit_end(struct calls_api *a, const struct call_work *w, uint64_t ticket,
-                       const char *reason, uint64_t now_us)
-{
-    struct control_request request = {.kind = CONTROL_END_SESSION};
-    random_fill(a->random, request.request_id, sizeof(request.request_id));
-    memcpy(request.body.end_session.call.call_id, w->id.text, sizeof(w->id.text));
-    request.body.end_session.reason = bytes_view_of_text(reason);
-    return control_plane_submit(a->plane, w->instance_id, ticket, &request,
-                                now_us + a->config->answer_timeout_us);
-}
-
 /* The session that w may have at its transceiver: nobody will ever use it. */
 static void end_orphan(struct calls_api *a, const struct call_work *w, uint64_t now_us)
 {
-    if (submit_end(a, w, CALL_WORKS_NO_TICKET, "client_gone", now_us)) {
+    if (call_operations_submit_end(a, w, CALL_WORKS_NO_TICKET, "client_gone", now_us)) {
         metric_add(&a->counts.orphans_total, 1);
     }
 }
@@ -222,33 +200,26 @@ static void place(struct calls_api *a, struct call_work *w, uint64_t now_us)
 }
 
 void calls_api_offer(struct calls_api *a, uint64_t exchange, const struct http_request *request,
-                     uint64_t now_us)
+                     const struct auth_identity *who, uint64_t now_us)
 {
-    metric_value *bad = &a->counts.offers_total[OFFER_BAD_REQUEST];
-    if (!http_field_is_media_type(request->content_type, "application/sdp")) {
-        metric_add(bad, 1);
-        answer_error(a, exchange, 415, "unsupported_media_type",
-                     "Send the offer with Content-Type: application/sdp.");
-        return;
-    }
-    if (!request->has_length) {
-        metric_add(bad, 1);
-        answer_error(a, exchange, 411, "length_required", "Send Content-Length.");
-        return;
-    }
-    if (request->body.len == 0) {
-        metric_add(bad, 1);
-        answer_error(a, exchange, 400, "invalid_offer", "The offer is empty.");
+    struct offer_request offer;
+    struct http_response refusal;
+    if (!offer_request_read(request, who->session, &offer, &refusal)) {
+        metric_add(&a->counts.offers_total[OFFER_BAD_REQUEST], 1);
+        http_server_answer(a->server, exchange, &refusal);
         return;
     }
     struct call_work *w =
         a->is_draining ? NULL : call_works_begin(&a->works, CALL_WORK_OFFER, exchange, now_us);
     if (w == NULL) {
+        offer_request_discard(&offer);
         metric_add(&a->counts.offers_total[OFFER_SERVER_OVERLOADED], 1);
         answer_error(a, exchange, 503, "server_overloaded",
                      "This server takes no new call. Try again soon.");
         return;
     }
+    memcpy(w->tenant, who->tenant, sizeof(w->tenant));
+    w->offer = offer;
     w->request = request;
     place(a, w, now_us);
 }
@@ -263,17 +234,15 @@ static void take_created(struct calls_api *a, struct call_work *w,
         call_works_finish(&a->works, w);
         return;
     }
-    w->answer = malloc(reply->answer_sdp.len + 1);
-    if (w->answer == NULL || reply->instance_id != w->instance_id) {
+    struct http_response r = {0};
+    if (reply->instance_id != w->instance_id || !http_response_own_body(&r, reply->answer_sdp)) {
+        http_response_discard(&r);
         end_orphan(a, w, now_us);
         w->refusal = offer_refusal_of(CONTROL_INTERNAL);
         refuse_offer(a, w, (struct bytes_view){0}, now_us);
         return;
     }
-    if (reply->answer_sdp.len > 0) {
-        memcpy(w->answer, reply->answer_sdp.data, reply->answer_sdp.len);
-    }
-    answer_offer(a, w, reply->answer_sdp.len, now_us);
+    answer_offer(a, w, &r, now_us);
 }
 
 static const struct offer_refusal *refusal_of(const struct session_outcome *outcome)
@@ -307,170 +276,20 @@ static void take_failure(struct calls_api *a, struct call_work *w,
     }
 }
 
-/* --- hang-ups --------------------------------------------------------------------------------- */
-
-static void answer_hangup(struct calls_api *a, uint64_t exchange, enum calls_hangup hangup)
-{
-    const struct http_response r = hangup == CALLS_ENDED ? (struct http_response){.status = 200}
-                                   : hangup == CALLS_NOT_FOUND ? call_patch_not_found()
-                                                               : call_patch_no_answer();
-    metric_add(&a->counts.hangups_total[hangup], 1);
-    http_server_answer(a->server, exchange, &r);
-}
-
-/* Which transceiver has the call; false when none of ours can. */
-static bool find_owner(struct calls_api *a, struct bytes_view call_id, uint32_t *out_instance_id)
-{
-    struct call_id id;
-    if (!call_id_open(a->ring, call_id, &id) || id.cluster_id != a->config->cluster_id ||
-        fleet_find(control_plane_fleet(a->plane), id.instance_id) == FLEET_INSTANCES_MAX) {
-        return false;
-    }
-    *out_instance_id = id.instance_id;
-    return true;
-}
-
-void calls_api_hang_up(struct calls_api *a, uint64_t exchange, struct bytes_view call_id,
-                       uint64_t now_us)
-{
-    uint32_t instance_id = 0;
-    if (!find_owner(a, call_id, &instance_id)) {
-        answer_hangup(a, exchange, CALLS_NOT_FOUND);
-        return;
-    }
-    struct call_work *w =
-        call_works_begin_for(&a->works, CALL_WORK_HANGUP, exchange, call_id, instance_id, now_us);
-    if (w == NULL) {
-        answer_hangup(a, exchange, CALLS_NO_ANSWER);
-        return;
-    }
-    if (!submit_end(a, w, call_works_ticket(&a->works, w), "hangup", now_us)) {
-        answer_hangup(a, exchange, CALLS_NO_ANSWER);
-        call_works_finish(&a->works, w);
-    }
-}
-
-/* A reply to CONTROL_END_SESSION that says that a call was there and is over. */
-static bool is_ended(const struct session_outcome *outcome)
-{
-    return outcome->kind == SESSION_REPLIED && outcome->reply.kind == CONTROL_END_SESSION &&
-           outcome->reply.refusal == CONTROL_REFUSAL_NONE;
-}
-
-static void take_hangup(struct calls_api *a, struct call_work *w,
-                        const struct session_outcome *outcome, uint64_t now_us)
-{
-    enum calls_hangup hangup = CALLS_NO_ANSWER;
-    if (is_ended(outcome)) {
-        hangup = CALLS_ENDED;
-        if (log_limit_pass(&a->hangup_limit, now_us)) {
-            log_info("call.hangup call=%s held_back=%llu", w->id.text,
-                     (unsigned long long)a->hangup_limit.held_back);
-        }
-    } else if (outcome->kind == SESSION_REPLIED && outcome->reply.refusal == CONTROL_NOT_FOUND) {
-        hangup = CALLS_NOT_FOUND;
-    }
-    answer_hangup(a, w->exchange, hangup);
-    call_works_finish(&a->works, w);
-}
-
-/* --- updates ---------------------------------------------------------------------------------- */
-
-static void answer_patch(struct calls_api *a, uint64_t exchange, const struct http_response *r,
-                         enum call_patch_outcome outcome)
-{
-    metric_add(&a->counts.patches_total[outcome], 1);
-    http_server_answer(a->server, exchange, r);
-}
-
-/* Whoever waits for new credentials has no sound meanwhile: a lost transceiver is not asked. */
-static bool is_live(struct calls_api *a, uint32_t instance_id, uint64_t now_us)
-{
-    struct fleet *fleet = control_plane_fleet(a->plane);
-    return fleet_instance_is_live(fleet_at(fleet, fleet_find(fleet, instance_id)), now_us);
-}
-
-static bool submit_update(struct calls_api *a, const struct call_work *w,
-                          struct control_request *request, uint64_t now_us)
-{
-    struct control_update_session *update = &request->body.update_session;
-    request->kind = CONTROL_UPDATE_SESSION;
-    random_fill(a->random, request->request_id, sizeof(request->request_id));
-    memcpy(update->call.call_id, w->id.text, sizeof(w->id.text));
-    memcpy(update->ingress, a->config->ingress, sizeof(update->ingress));
-    update->ingress_count = a->config->ingress_count;
-    return control_plane_submit(a->plane, w->instance_id, call_works_ticket(&a->works, w), request,
-                                now_us + a->config->answer_timeout_us);
-}
-
-void calls_api_patch(struct calls_api *a, uint64_t exchange, const struct http_request *request,
-                     struct bytes_view call_id, uint64_t now_us)
-{
-    struct control_request update = {0};
-    struct http_response response;
-    enum call_patch_outcome outcome;
-    uint32_t instance_id = 0;
-    if (!call_patch_read(request, &update.body.update_session, &response, &outcome)) {
-        answer_patch(a, exchange, &response, outcome);
-        return;
-    }
-    if (!find_owner(a, call_id, &instance_id)) {
-        response = call_patch_not_found();
-        answer_patch(a, exchange, &response, CALL_PATCH_NOT_FOUND);
-        return;
-    }
-    struct call_work *w = is_live(a, instance_id, now_us)
-                              ? call_works_begin_for(&a->works, CALL_WORK_PATCH, exchange, call_id,
-                                                     instance_id, now_us)
-                              : NULL;
-    if (w != NULL && submit_update(a, w, &update, now_us)) {
-        return;
-    }
-    if (w != NULL) {
-        call_works_finish(&a->works, w);
-    }
-    response = call_patch_no_answer();
-    answer_patch(a, exchange, &response, CALL_PATCH_NO_ANSWER);
-}
-
-static void take_patched(struct calls_api *a, struct call_work *w,
-                         const struct session_outcome *outcome)
-{
-    enum call_patch_outcome became;
-    struct http_response r = call_patch_response(outcome, &became);
-    /* The outcome's body ends with this turn, the answer's with its exchange. */
-    w->answer = r.body.len > 0 ? malloc(r.body.len) : NULL;
-    if (r.body.len > 0 && w->answer == NULL) {
-        r = call_patch_no_answer();
-        became = CALL_PATCH_NO_ANSWER;
-    } else if (r.body.len > 0) {
-        memcpy(w->answer, r.body.data, r.body.len);
-        r.body.data = w->answer;
-    }
-    answer_patch(a, w->exchange, &r, became);
-    if (w->exchange == 0) {
-        call_works_finish(&a->works, w);
-    } else {
-        w->kind = CALL_WORK_PATCHED;
-    }
-}
-
 /* --- outcomes and ends ------------------------------------------------------------------------ */
 
 void calls_api_outcome(struct calls_api *a, const struct session_outcome *outcome, uint64_t now_us)
 {
     const bool is_of_orphan = outcome->ticket == CALL_WORKS_NO_TICKET;
-    if (is_ended(outcome) || (is_of_orphan && outcome->kind == SESSION_REPLIED)) {
+    if (call_operations_is_ended(outcome) || (is_of_orphan && outcome->kind == SESSION_REPLIED)) {
         fleet_note_freed(control_plane_fleet(a->plane), outcome->instance_id);
     }
     if (is_of_orphan) {
         return;
     }
     struct call_work *w = call_works_at_ticket(&a->works, outcome->ticket);
-    if (w->kind == CALL_WORK_HANGUP) {
-        take_hangup(a, w, outcome, now_us);
-    } else if (w->kind == CALL_WORK_PATCH) {
-        take_patched(a, w, outcome);
+    if (w->kind != CALL_WORK_OFFER) {
+        call_operations_outcome(a, w, outcome, now_us);
     } else if (outcome->kind == SESSION_REPLIED && outcome->reply.refusal == CONTROL_REFUSAL_NONE &&
                outcome->reply.kind == CONTROL_CREATE_SESSION) {
         take_created(a, w, &outcome->reply, now_us);
@@ -487,10 +306,11 @@ void calls_api_end(struct calls_api *a, uint64_t exchange, bool is_delivered, ui
     }
     w->exchange = 0; /* the outcome that is under way finishes the others */
     w->request = NULL;
-    if (w->kind == CALL_WORK_ANSWERED && !is_delivered) {
+    if (w->kind != CALL_WORK_ANSWERED) {
+        return;
+    }
+    if (!is_delivered) {
         end_orphan(a, w, now_us);
     }
-    if (w->kind == CALL_WORK_ANSWERED || w->kind == CALL_WORK_PATCHED) {
-        call_works_finish(&a->works, w);
-    }
+    call_works_finish(&a->works, w);
 }

@@ -1,20 +1,21 @@
 /*
- * calls_api.h - calls made by an offer, updated by a PATCH, ended by a hang-up: over HTTP
+ * calls_api.h - calls made by an offer over HTTP
  *
- * Takes:   requests to HTTP_CALLS, HTTP_CALL (PATCH, DELETE), HTTP_HANGUP; outcomes of the control
- *          plane; the ends of exchanges.
+ * Takes:   offers of those whom access_gate.h let in; outcomes of the control plane; the ends of
+ *          exchanges.
  * Gives:   one answer to each request: at once, or when a transceiver has spoken.
  * Rule:    no session is left behind. A transceiver that may have made one for a client who is
  *          gone, who did not get the answer, or whom another transceiver serves by now, is told
  *          to end it.
  * Owns:    its requests under way (two for each connection at most), and the key ring.
  * Source:  docs/client-contract.md.
- * Not here: multipart, client secrets, authentication.
+ * Not here: what is done with a call that is there (call_operations.h), who may (access_gate.h).
  */
 #ifndef EARSHOT_CALLS_API_H
 #define EARSHOT_CALLS_API_H
 
 #include "common/routing/key_ring.h"
+#include "services/signaling/access/auth.h"
 #include "services/signaling/call_patch.h"
 #include "services/signaling/control_plane.h"
 #include "services/signaling/offer_refusal.h"
@@ -49,11 +50,7 @@ void calls_api_drain(struct calls_api *a);
 bool calls_api_is_idle(const struct calls_api *a);
 
 void calls_api_offer(struct calls_api *a, uint64_t exchange, const struct http_request *request,
-                     uint64_t now_us);
-void calls_api_patch(struct calls_api *a, uint64_t exchange, const struct http_request *request,
-                     struct bytes_view call_id, uint64_t now_us);
-void calls_api_hang_up(struct calls_api *a, uint64_t exchange, struct bytes_view call_id,
-                       uint64_t now_us);
+                     const struct auth_identity *who, uint64_t now_us);
 /* Of any exchange: one that is not ours is ignored. */
 void calls_api_end(struct calls_api *a, uint64_t exchange, bool is_delivered, uint64_t now_us);
 void calls_api_outcome(struct calls_api *a, const struct session_outcome *outcome, uint64_t now_us);

@@ -4,6 +4,7 @@
 #include "common/runtime/clock.h"
 #include "services/signaling/http_field.h"
 #include "services/signaling/http_gate.h"
+#include "services/signaling/http_screen.h"
 #include "services/signaling/http_socket.h"
 
 #include <libwebsockets.h>
@@ -73,9 +74,31 @@ static bool read_request_line(struct http_connection *c)
     return true;
 }
 
+/* libwebsockets has cut it at each '&'. What does not fit is left out. */
+static struct bytes_view copy_query(struct http_connection *c)
+{
+    size_t len = 0;
+    for (int i = 0; i <= HTTP_SCREEN_SEPARATORS_MAX; i++) {
+        const size_t at = len > 0 ? len + 1 : 0;
+        if (at >= sizeof(c->query)) {
+            break;
+        }
+        const int part = lws_hdr_copy_fragment(c->wsi, c->query + at, (int)(sizeof(c->query) - at),
+                                               WSI_TOKEN_HTTP_URI_ARGS, i);
+        if (part < 0) {
+            break;
+        }
+        if (part > 0 && at > 0) {
+            c->query[len] = '&';
+        }
+        len = part > 0 ? at + (size_t)part : len;
+    }
+    return bytes_view_of(c->query, len);
+}
+
 static void read_fields(struct http_connection *c)
 {
-    c->request.query = copy_field(c->wsi, WSI_TOKEN_HTTP_URI_ARGS, c->query, sizeof(c->query));
+    c->request.query = copy_query(c);
     c->request.host = copy_field(c->wsi, WSI_TOKEN_HOST, c->host, sizeof(c->host));
     c->request.authorization = copy_field(c->wsi, WSI_TOKEN_HTTP_AUTHORIZATION, c->authorization,
                                           sizeof(c->authorization));
@@ -327,6 +350,7 @@ static void drop_body(struct http_connection *c)
     c->request.authorization.len = 0;
     free(c->body);
     c->body = NULL;
+    http_response_discard(&c->response);
 }
 
 /* libwebsockets 4.1 must never parse a header out of bytes that it kept from an earlier read: with

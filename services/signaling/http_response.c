@@ -62,6 +62,29 @@ struct http_response http_response_text(unsigned status, const char *text)
     return r;
 }
 
+bool http_response_own_body(struct http_response *r, struct bytes_view body)
+{
+    r->owned_body = malloc(body.len + 1);
+    if (r->owned_body == NULL) {
+        return false;
+    }
+    if (body.len > 0) {
+        memcpy(r->owned_body, body.data, body.len);
+    }
+    r->body = bytes_view_of(r->owned_body, body.len);
+    return true;
+}
+
+void http_response_discard(struct http_response *r)
+{
+    if (r->owned_body != NULL) {
+        explicit_bzero(r->owned_body, r->body.len);
+        free(r->owned_body);
+    }
+    r->owned_body = NULL;
+    r->body = (struct bytes_view){0};
+}
+
 struct bytes_view http_response_body(const struct http_response *r)
 {
     return r->own_body_len > 0 ? bytes_view_of(r->own_body, r->own_body_len) : r->body;

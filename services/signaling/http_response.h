@@ -34,6 +34,7 @@ struct http_response {
     bool wants_bearer;          /* of a 401: WWW-Authenticate */
     bool is_preflight;          /* the answer to OPTIONS: with the three fields that it asks for */
     struct bytes_view body;     /* borrowed, unless the response has a body of its own */
+    char *owned_body;           /* NULL, or what body shows: freed and cleansed by discard */
     size_t own_body_len;
     char own_body[HTTP_OWN_BODY_BYTES_MAX];
 };
@@ -56,6 +57,10 @@ struct http_response http_response_error(unsigned status, const char *code,
                                          struct bytes_view message);
 /* A short text/plain body, copied; cut at HTTP_OWN_BODY_BYTES_MAX. */
 struct http_response http_response_text(unsigned status, const char *text);
+/* Copies a body that would not live as long as the answer. False without memory. */
+MUST_USE bool http_response_own_body(struct http_response *r, struct bytes_view body);
+/* Of a response that was not given to http_server_answer, which does it otherwise. */
+void http_response_discard(struct http_response *r);
 struct bytes_view http_response_body(const struct http_response *r);
 
 /* What of the request shapes the head of its answer. */

@@ -13,9 +13,23 @@ static const struct {
                                                             BIT(HTTP_GET) | BIT(HTTP_HEAD) |
                                                             BIT(HTTP_OPTIONS)},
     [HTTP_HANGUP] = {"POST, OPTIONS", BIT(HTTP_POST) | BIT(HTTP_OPTIONS)},
+    [HTTP_REALTIME] = {"POST, OPTIONS", BIT(HTTP_POST) | BIT(HTTP_OPTIONS)},
+    [HTTP_CLIENT_SECRETS] = {"POST, OPTIONS", BIT(HTTP_POST) | BIT(HTTP_OPTIONS)},
+    [HTTP_DEMO_SECRET] = {"POST, OPTIONS", BIT(HTTP_POST) | BIT(HTTP_OPTIONS)},
     [HTTP_HEALTH] = {"GET, HEAD, OPTIONS", BIT(HTTP_GET) | BIT(HTTP_HEAD) | BIT(HTTP_OPTIONS)},
     [HTTP_READY] = {"GET, HEAD, OPTIONS", BIT(HTTP_GET) | BIT(HTTP_HEAD) | BIT(HTTP_OPTIONS)},
     [HTTP_FILE] = {"GET, HEAD, OPTIONS", BIT(HTTP_GET) | BIT(HTTP_HEAD) | BIT(HTTP_OPTIONS)},
+};
+
+static const struct {
+    const char *path;
+    enum http_resource resource;
+} whole_path[] = {
+    {"/v1/realtime", HTTP_REALTIME},
+    {"/v1/realtime/client_secrets", HTTP_CLIENT_SECRETS},
+    {"/demo/secret", HTTP_DEMO_SECRET},
+    {"/healthz", HTTP_HEALTH},
+    {"/readyz", HTTP_READY},
 };
 
 static bool is_text(struct bytes_view v, const char *text)
@@ -69,11 +83,10 @@ struct http_route http_route_find(struct bytes_view path)
     if (take_prefix(&rest, "/whip")) {
         return find_call(rest, true);
     }
-    if (is_text(path, "/healthz")) {
-        return (struct http_route){.resource = HTTP_HEALTH};
-    }
-    if (is_text(path, "/readyz")) {
-        return (struct http_route){.resource = HTTP_READY};
+    for (size_t i = 0; i < COUNT_OF(whole_path); i++) {
+        if (is_text(path, whole_path[i].path)) {
+            return (struct http_route){.resource = whole_path[i].resource};
+        }
     }
     return (struct http_route){.resource = HTTP_FILE};
 }

@@ -20,12 +20,15 @@ enum http_method {
 };
 
 enum http_resource {
-    HTTP_CALLS,  /* /v1/realtime/calls, /whip: an offer makes a call */
-    HTTP_CALL,   /* /v1/realtime/calls/<call id>, /whip/<call id> */
-    HTTP_HANGUP, /* /v1/realtime/calls/<call id>/hangup */
-    HTTP_HEALTH, /* /healthz */
-    HTTP_READY,  /* /readyz */
-    HTTP_FILE    /* every other path: of the demo page, if it names a file of it */
+    HTTP_CALLS,          /* /v1/realtime/calls, /whip: an offer makes a call */
+    HTTP_CALL,           /* /v1/realtime/calls/<call id>, /whip/<call id> */
+    HTTP_HANGUP,         /* /v1/realtime/calls/<call id>/hangup */
+    HTTP_REALTIME,       /* /v1/realtime: an offer makes a call, as it did in the beta */
+    HTTP_CLIENT_SECRETS, /* /v1/realtime/client_secrets */
+    HTTP_DEMO_SECRET,    /* /demo/secret, for the demo page */
+    HTTP_HEALTH,         /* /healthz */
+    HTTP_READY,          /* /readyz */
+    HTTP_FILE            /* every other path: of the demo page, if it names a file of it */
 };
 
 struct http_route {

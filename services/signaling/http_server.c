@@ -80,7 +80,10 @@ void http_server_answer(struct http_server *s, uint64_t exchange, const struct h
     struct http_connection *c = &s->connection[exchange & UINT32_MAX];
     if (c->state == HTTP_CONNECTION_TAKEN && c->exchange == exchange) {
         http_connection_answer(c, r);
+        return;
     }
+    struct http_response in_vain = *r;
+    http_response_discard(&in_vain);
 }
 
 /* NULL when its client is gone. */
@@ -444,6 +447,7 @@ void http_server_destroy(struct http_server *s)
     for (size_t i = 0; s->connection != NULL && i < s->config.connections_max; i++) {
         free(s->connection[i].body);
         http_socket_destroy(s->connection[i].socket);
+        http_response_discard(&s->connection[i].response);
     }
     free(s->connection);
     http_queue_deinit(&s->queue);

@@ -151,8 +151,8 @@ const struct http_server_counts *http_server_counts(const struct http_server *s)
 /* Sleeps until there is an event, or until_us of clock_now_us has come. */
 void http_server_wait(struct http_server *s, uint64_t until_us);
 MUST_USE bool http_server_take(struct http_server *s, struct http_event *out);
-/* Copies the response but not its body, which is borrowed until the exchange ends. An exchange
- * whose client is gone is answered in vain. */
+/* Copies the response and takes over its owned_body; any other body is borrowed until the exchange
+ * ends. An exchange whose client is gone is answered in vain. */
 void http_server_answer(struct http_server *s, uint64_t exchange, const struct http_response *r);
 
 /* Copies the text into the socket's queue. False when the socket is gone or closing, or too slow:

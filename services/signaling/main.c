@@ -20,6 +20,13 @@
 
 #define SIGNAL_TAG CONTROL_PLANE_TAG_END
 
+/* A file or directory that is read again when it changes. */
+struct watched_file {
+    const char *path;
+    struct timespec seen; /* when it changed, as the last tick saw it */
+    struct timespec read; /* and as what is in use saw it */
+};
+
 struct service {
     struct signaling_config config;
     int signal_fd;
@@ -27,6 +34,7 @@ struct service {
     struct http_watch *signal_watch;
     struct control_plane *plane;
     struct sideband_feed *feed;
+    struct access_gate *access;
     struct calls_api *calls;
     struct web_files *files;
     struct http_site site;
@@ -36,8 +44,8 @@ struct service {
     metric_value *is_listening;
     metric_value *has_heard;
     metric_value *is_not_draining;
-    struct timespec keys_seen; /* when the key directory changed, as the last tick saw it */
-    struct timespec keys_read; /* and as the ring that is in use saw it */
+    struct watched_file ring_directory;
+    struct watched_file api_keys_file;
     uint64_t tick_us;
     uint64_t drain_began_us; /* 0: not draining */
     bool is_over;
@@ -47,40 +55,65 @@ static const uint32_t lag_bound_us[] = {100, 250, 500, 1000, 2000, 5000, 10000, 
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-/* The last change, also when a mounted volume was swapped by renaming a link in it. */
-static struct timespec key_directory_time(const struct service *s)
-{
-    struct stat status;
-    return stat(s->config.keys_directory, &status) == 0 ? status.st_mtim : (struct timespec){0};
-}
-
 static bool is_same_time(const struct timespec *a, const struct timespec *b)
 {
     return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-static void reload_keys(struct service *s)
+/* The last change, also when a mounted volume was swapped by renaming a link in it. */
+static struct timespec time_of(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 ? status.st_mtim : (struct timespec){0};
+}
+
+/* Files come one after the other: they are read when nothing has changed for a tick. */
+static bool has_settled(struct watched_file *file)
+{
+    const struct timespec changed = time_of(file->path);
+    const bool is_quiet = is_same_time(&changed, &file->seen);
+    file->seen = changed;
+    return is_quiet && !is_same_time(&changed, &file->read);
+}
+
+static void reload_ring(struct service *s)
 {
     struct fault fault = {0};
-    s->keys_read = key_directory_time(s);
+    s->ring_directory.read = time_of(s->ring_directory.path);
     struct key_ring *ring = key_ring_load(s->config.keys_directory, &fault);
-    if (ring == NULL) {
+    if (ring == NULL || !auth_set_ring(access_gate_auth(s->access), ring)) {
         metric_add(&s->metrics.key_reloads_failed, 1);
         log_error("keys.reload_failed error=\"%s\" effect=\"the old ring stays\"", fault.text);
+        key_ring_destroy(ring);
         return;
     }
     calls_api_set_ring(s->calls, ring);
     log_info("keys.reloaded active=%02u", key_ring_active_id(ring));
 }
 
-/* Files come one after the other: the directory is read when it has been quiet for a tick. */
+static void reload_api_keys(struct service *s)
+{
+    struct fault fault = {0};
+    if (s->config.auth == AUTH_OFF) {
+        return;
+    }
+    s->api_keys_file.read = time_of(s->api_keys_file.path);
+    if (!access_gate_reload(s->access, &fault)) {
+        metric_add(&s->metrics.api_key_reloads_failed, 1);
+        log_error("api_keys.reload_failed error=\"%s\" effect=\"the old keys stay\"", fault.text);
+        return;
+    }
+    log_info("api_keys.reloaded count=%llu",
+             (unsigned long long)metric_get(&access_gate_counts(s->access)->api_keys));
+}
+
 static void watch_keys(struct service *s)
 {
-    const struct timespec changed = key_directory_time(s);
-    const bool is_quiet = is_same_time(&changed, &s->keys_seen);
-    s->keys_seen = changed;
-    if (is_quiet && !is_same_time(&changed, &s->keys_read)) {
-        reload_keys(s);
+    if (has_settled(&s->ring_directory)) {
+        reload_ring(s);
+    }
+    if (s->config.auth == AUTH_KEYS && has_settled(&s->api_keys_file)) {
+        reload_api_keys(s);
     }
 }
 
@@ -120,14 +153,37 @@ static bool open_ports(struct service *s, struct fault *fault)
     return s->plane != NULL;
 }
 
+/* The ring that calls are named with; auth has a copy. NULL and a fault. */
+static struct key_ring *open_access(struct service *s, struct fault *fault)
+{
+    s->ring_directory =
+        (struct watched_file){s->config.keys_directory, .read = time_of(s->config.keys_directory)};
+    s->api_keys_file =
+        (struct watched_file){s->config.api_keys_path, .read = time_of(s->config.api_keys_path)};
+    struct key_ring *ring = key_ring_load(s->config.keys_directory, fault);
+    if (ring == NULL) {
+        return NULL;
+    }
+    log_info("keys.loaded active=%02u", key_ring_active_id(ring));
+    s->access = access_gate_create(&s->config, fault);
+    if (s->access == NULL) {
+        key_ring_destroy(ring);
+        return NULL;
+    }
+    if (!auth_set_ring(access_gate_auth(s->access), ring)) {
+        (void)fault_set(fault, FAULT_SYSTEM, "access: out of memory");
+        key_ring_destroy(ring);
+        return NULL;
+    }
+    return ring;
+}
+
 static bool open_parts(struct service *s, struct fault *fault)
 {
-    s->keys_read = key_directory_time(s);
-    struct key_ring *ring = key_ring_load(s->config.keys_directory, fault);
+    struct key_ring *ring = open_access(s, fault);
     if (ring == NULL) {
         return false;
     }
-    log_info("keys.loaded active=%02u", key_ring_active_id(ring));
     if (!open_ports(s, fault)) {
         key_ring_destroy(ring);
         return false;
@@ -139,13 +195,16 @@ static bool open_parts(struct service *s, struct fault *fault)
     }
     load_page(s);
     s->site.server = s->http;
+    s->site.access = s->access;
     s->site.calls = s->calls;
     s->site.files = s->files;
+    s->site.has_demo = s->config.has_demo;
     s->metrics.loop_lag.bound_us = lag_bound_us;
     s->metrics.loop_lag.bound_count = COUNT_OF(lag_bound_us);
     s->metrics.http = http_server_counts(s->http);
     s->metrics.plane = control_plane_counts(s->plane);
     s->metrics.calls = calls_api_counts(s->calls);
+    s->metrics.access = access_gate_counts(s->access);
     return true;
 }
 
@@ -190,7 +249,8 @@ static void handle_signals(struct service *s, uint64_t now_us)
     enum process_signal signal = PROCESS_SIGNAL_NONE;
     while ((signal = process_signal_read(s->signal_fd)) != PROCESS_SIGNAL_NONE) {
         if (signal == PROCESS_SIGNAL_RELOAD) {
-            reload_keys(s);
+            reload_ring(s);
+            reload_api_keys(s);
         } else {
             stop(s, now_us);
         }

@@ -12,6 +12,9 @@
 #define SOCKET_PING_US    (20 * US_PER_S)
 #define SOCKET_HANG_UP_US (45 * US_PER_S)
 
+/* A form of an offer and a session, and what stands around them. */
+#define BODY_BYTES_MAX ((size_t)320 * 1024)
+
 /* Beside one watch per transceiver: the announcements, signals and the listening socket. */
 #define OTHER_WATCHES 8
 
@@ -65,7 +68,7 @@ static void read_http(struct yaml_reader *r, struct http_server_config *http)
     http->idle_timeout_us = read_whole_seconds(r, "http.idle_timeout", 600, 60);
     http->socket_ping_us = SOCKET_PING_US;
     http->socket_hang_up_us = SOCKET_HANG_UP_US;
-    http->body_bytes_max = CONTROL_OFFER_BYTES_MAX;
+    http->body_bytes_max = BODY_BYTES_MAX;
     http->watches_max = FLEET_INSTANCES_MAX + OTHER_WATCHES;
     read_origins(r, &http->origins);
 }
@@ -144,6 +147,37 @@ static void read_ingress(struct yaml_reader *r, struct signaling_config *c)
     }
 }
 
+static uint32_t read_limit(struct yaml_reader *r, const char *path, uint32_t fallback)
+{
+    return (uint32_t)yaml_reader_u64(r, path, 0, API_KEY_OFFERS_PER_S_MAX, fallback);
+}
+
+static void read_limits(struct yaml_reader *r, struct signaling_limits *limits)
+{
+    limits->offers_per_s = read_limit(r, "limits.offers_per_s", 0);
+    limits->offers_per_s_per_tenant = read_limit(r, "limits.offers_per_s_per_tenant", 10);
+    limits->offers_per_s_per_address = read_limit(r, "limits.offers_per_s_per_address", 5);
+    limits->offers_per_minute_per_secret = read_limit(r, "limits.offers_per_minute_per_secret", 10);
+    limits->demo_secrets_per_minute_per_address =
+        read_limit(r, "limits.demo_secrets_per_minute_per_address", 6);
+}
+
+static void read_access(struct yaml_reader *r, struct signaling_config *c)
+{
+    static const char *const mode[] = {"keys", "off", NULL};
+    const bool is_public = yaml_reader_bool(r, "public", false);
+    c->auth = (enum auth_mode)yaml_reader_choice(r, "auth", mode, AUTH_OFF);
+    c->has_demo = yaml_reader_bool(r, "demo", false);
+    yaml_reader_text(r, "api_keys", "", c->api_keys_path, sizeof(c->api_keys_path));
+    if (is_public && c->auth == AUTH_OFF) {
+        yaml_reader_fail(r, "auth", "off with public: true: set auth: keys");
+    }
+    if (c->auth == AUTH_KEYS && c->api_keys_path[0] == '\0') {
+        yaml_reader_fail(r, "api_keys", "is empty: name the file of API keys");
+    }
+    read_limits(r, &c->limits);
+}
+
 static void read_all(struct yaml_reader *r, struct signaling_config *c)
 {
     static const char *const level[] = {"debug", "info", "warn", "error", NULL};
@@ -154,9 +188,7 @@ static void read_all(struct yaml_reader *r, struct signaling_config *c)
     if (c->keys_directory[0] == '\0') {
         yaml_reader_fail(r, "keys", "is empty: name the directory of the key ring");
     }
-    if (yaml_reader_bool(r, "public", false)) {
-        yaml_reader_fail(r, "public", "authentication is not built yet: set public: false");
-    }
+    read_access(r, c);
     yaml_reader_text(r, "web", "", c->web_directory, sizeof(c->web_directory));
     read_http(r, &c->http);
     yaml_reader_addr(r, "control_listen", "127.0.0.1:7101", &c->control_listen);

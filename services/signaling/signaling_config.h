@@ -6,13 +6,27 @@
 
 #include "common/control/control_message.h"
 #include "common/runtime/log.h"
+#include "services/signaling/access/auth.h"
 #include "services/signaling/http_server.h"
 
 #define SIGNALING_PATH_CAP 272
 
+/* Of this replica alone; 0 = no limit. */
+struct signaling_limits {
+    uint32_t offers_per_s; /* in all */
+    uint32_t offers_per_s_per_tenant;
+    uint32_t offers_per_s_per_address;
+    uint32_t offers_per_minute_per_secret;
+    uint32_t demo_secrets_per_minute_per_address;
+};
+
 struct signaling_config {
     uint16_t cluster_id;
     char keys_directory[SIGNALING_PATH_CAP];
+    enum auth_mode auth;
+    char api_keys_path[SIGNALING_PATH_CAP]; /* a file; empty with AUTH_OFF alone */
+    bool has_demo;                          /* the page gets client secrets */
+    struct signaling_limits limits;
     char web_directory[SIGNALING_PATH_CAP]; /* empty: no page */
     struct http_server_config http;
     struct net_addr control_listen;

@@ -95,6 +95,28 @@ static void print_http(struct metrics_text *t, const struct http_server_counts *
     metrics_sample_u64(t, NULL, metric_get(&http->socket_messages_total));
 }
 
+static void print_access(struct metrics_text *t, const struct signaling_metrics *m)
+{
+    metrics_family(t, "earshot_signaling_auth_total", METRIC_COUNTER,
+                   "Requests that need a key, by what became of it.");
+    for (size_t i = 0; i < AUTH_VERDICT_COUNT; i++) {
+        sample(t, "verdict", auth_verdict_name((enum auth_verdict)i), &m->access->checks_total[i]);
+    }
+    metrics_family(t, "earshot_signaling_limited_total", METRIC_COUNTER,
+                   "Requests refused with 429, by the limit that they met.");
+    for (size_t i = 0; i < ACCESS_LIMIT_COUNT; i++) {
+        sample(t, "limit", access_limit_name((enum access_limit)i), &m->access->limited_total[i]);
+    }
+    metrics_family(t, "earshot_signaling_foreign_pages_total", METRIC_COUNTER,
+                   "Pages of other origins that asked for the demo's client secret.");
+    metrics_sample_u64(t, NULL, metric_get(&m->access->foreign_pages_total));
+    metrics_family(t, "earshot_signaling_api_keys", METRIC_GAUGE, "API keys that are loaded.");
+    metrics_sample_u64(t, NULL, metric_get(&m->access->api_keys));
+    metrics_family(t, "earshot_signaling_api_keys_reloads_failed_total", METRIC_COUNTER,
+                   "Times the file of API keys was read again and could not be used.");
+    metrics_sample_u64(t, NULL, metric_get(&m->api_key_reloads_failed));
+}
+
 static void print_keys(struct metrics_text *t, const struct calls_counts *calls)
 {
     const uint64_t ids = metric_get(&calls->key_ids);
@@ -117,6 +139,7 @@ void signaling_metrics_print(struct metrics_text *t, void *context)
     print_calls(t, m->calls);
     print_plane(t, m->plane);
     print_http(t, m->http);
+    print_access(t, m);
     print_keys(t, m->calls);
     metrics_family(t, "earshot_key_ring_reloads_failed_total", METRIC_COUNTER,
                    "Times the key directory was read again and could not be used.");

@@ -1,11 +1,11 @@
 /* fake_transceiver.c - announces itself and answers as it is told, for signaling_test.py
  *
  * usage: fake_transceiver INSTANCE ANNOUNCE_URL CONTROL_URL [ORDER...]
- * It writes a line for each request: `create CALL_ID`, `end CALL_ID REASON`; and one for each
- * offer's other fields. Its orders, also read as lines: `state ready|full|draining`,
- * `backend yes|no`, `mute`, `speak`, `behave WORD`, `retry MS` (said by a refusal),
- * `capacity COUNT`. It ends at the end of its input. An offer may say
- * `behave WORD` itself:
+ * It writes a line for each request: `create CALL_ID`, `end CALL_ID REASON`; and two for each
+ * offer's other fields, and what it brings. A call answers to its tenant alone. Its orders, also
+ * read as lines: `state ready|full|draining`, `backend yes|no`, `mute`, `speak`, `behave WORD`,
+ * `retry MS` (said by a refusal), `capacity COUNT`. It ends at the end of its input. An offer may
+ * say `behave WORD` itself:
  *      a refusal's name  it is refused so, with the message "as told"
  *      silent            no answer
  *      slow              an answer after 400 ms
@@ -32,7 +32,7 @@ static const struct bytes_span room = {.data = message, .cap = sizeof(message)};
 static char behaviour[32];
 static bool is_mute;
 static uint32_t retry_after_ms;
-static char call[CALLS_MAX][CONTROL_CALL_ID_CHARS_MAX + 1];
+static struct control_call call[CALLS_MAX]; /* and whose it is */
 static size_t call_count;
 
 static void announce(void)
@@ -83,7 +83,12 @@ static void describe(const struct control_create_session *c)
                      net_addr_format(&c->ingress[i].address, address, sizeof(address)),
                      c->ingress[i].is_tcp ? "tcp" : "udp");
     }
-    (void)printf("\n");
+    (void)printf("\nbrings tenant=");
+    for (size_t i = 0; i < sizeof(c->tenant); i++) {
+        (void)printf("%02x", c->tenant[i]);
+    }
+    (void)printf(" stream=%d session=%.*s\n", c->has_event_stream ? (int)c->event_stream : -1,
+                 (int)c->session_json.len, (const char *)c->session_json.data);
 }
 
 static void create_session(const struct control_request *request)
@@ -109,11 +114,24 @@ static void create_session(const struct control_request *request)
         reply.instance_id++;
     }
     if (reply.refusal == CONTROL_REFUSAL_NONE && call_count < CALLS_MAX) {
-        memcpy(call[call_count++], c->call_id, sizeof(call[0]));
+        memcpy(call[call_count].call_id, c->call_id, sizeof(c->call_id));
+        memcpy(call[call_count++].tenant, c->tenant, sizeof(c->tenant));
     }
     if (strcmp(word, "silent") != 0) {
         reply_with(&reply);
     }
+}
+
+/* NULL: there is none, or it is somebody else's. */
+static struct control_call *find_call(const struct control_call *wanted)
+{
+    for (size_t i = 0; i < call_count; i++) {
+        if (strcmp(call[i].call_id, wanted->call_id) == 0 &&
+            memcmp(call[i].tenant, wanted->tenant, sizeof(wanted->tenant)) == 0) {
+            return &call[i];
+        }
+    }
+    return NULL;
 }
 
 static void end_session(const struct control_request *request)
@@ -124,12 +142,25 @@ static void end_session(const struct control_request *request)
     (void)fflush(stdout);
     struct control_reply reply = {.kind = CONTROL_END_SESSION, .refusal = CONTROL_NOT_FOUND};
     memcpy(reply.request_id, request->request_id, sizeof(reply.request_id));
-    for (size_t i = 0; i < call_count; i++) {
-        if (strcmp(call[i], e->call.call_id) == 0) {
-            call[i][0] = '\0';
-            reply.refusal = CONTROL_REFUSAL_NONE;
-        }
+    struct control_call *found = find_call(&e->call);
+    if (found != NULL) {
+        found->call_id[0] = '\0';
+        reply.refusal = CONTROL_REFUSAL_NONE;
     }
+    reply_with(&reply);
+}
+
+static void get_session(const struct control_request *request)
+{
+    const struct control_call *found = find_call(&request->body.get_session.call);
+    struct control_reply reply = {.kind = CONTROL_GET_SESSION,
+                                  .refusal =
+                                      found != NULL ? CONTROL_REFUSAL_NONE : CONTROL_NOT_FOUND,
+                                  .row = {.state = CONTROL_SESSION_CONNECTED}};
+    if (found != NULL) {
+        memcpy(reply.row.call_id, found->call_id, sizeof(found->call_id));
+    }
+    memcpy(reply.request_id, request->request_id, sizeof(reply.request_id));
     reply_with(&reply);
 }
 
@@ -148,7 +179,7 @@ static void update_session(const struct control_request *request)
         .kind = CONTROL_UPDATE_SESSION,
         .ice_generation = u->restarts_ice ? 1 : u->ice_generation,
         .sdpfrag = bytes_view_of_text(u->restarts_ice ? "a=ice-lite\r\n" : ""),
-        .refusal = refusal_named(word),
+        .refusal = find_call(&u->call) != NULL ? refusal_named(word) : CONTROL_NOT_FOUND,
         .message = bytes_view_of_text("as told"),
     };
     memcpy(reply.request_id, request->request_id, sizeof(reply.request_id));
@@ -168,6 +199,8 @@ static void handle_requests(void)
             end_session(&request);
         } else if (request.kind == CONTROL_UPDATE_SESSION) {
             update_session(&request);
+        } else if (request.kind == CONTROL_GET_SESSION) {
+            get_session(&request);
         }
     }
 }

@@ -21,6 +21,8 @@ FAKE = os.path.join(FOLDER, "fake_transceiver")
 SDP = {"Content-Type": "application/sdp"}
 CALLS = "/v1/realtime/calls"
 PATIENCE_S = 10
+# Everybody may do everything, as often as he likes.
+OPEN = "auth: off\nlimits: {{offers_per_s_per_tenant: 0, offers_per_s_per_address: 0}}\n"
 
 
 def wait_until(condition, what):
@@ -33,7 +35,7 @@ def wait_until(condition, what):
 class Signaling:
     """A running earshot-signaling with a configuration and a key ring of its own."""
 
-    def __init__(self, **http):
+    def __init__(self, access=OPEN, **http):
         self.folder = tempfile.TemporaryDirectory()
         self.port, self.control_port, self.admin_port = free_port(), free_port(), free_port()
         self.write_keys("00")
@@ -45,6 +47,7 @@ class Signaling:
         lines = [f"  {key}: {value}\n" for key, value in http.items()]
         with open(self.path("signaling.yaml"), "w") as file:
             file.write(f"keys: {self.path('keys')}\nweb: {self.path('web')}\n"
+                       f"{access.format(api_keys=self.path('api-keys'))}"
                        f"control_listen: 127.0.0.1:{self.control_port}\n"
                        f"admin_listen: 127.0.0.1:{self.admin_port}\n"
                        "answer_timeout: 1s\n"
@@ -164,10 +167,11 @@ class Base(unittest.TestCase):
     """One signaling for a class; its transceivers come and go with each test."""
 
     http = {}
+    access = OPEN
 
     @classmethod
     def setUpClass(cls):
-        cls.signaling = Signaling(**cls.http)
+        cls.signaling = Signaling(cls.access, **cls.http)
         cls.addClassCleanup(cls.signaling.stop)
 
     def setUp(self):

@@ -301,7 +301,7 @@ class Life(Base):
             text = file.read()
         for change, said in ((("keys: ", "keys: /nonexistent"), "/nonexistent"),
                              (("ingress:", "public: true\ningress:"),
-                              "authentication is not built yet"),
+                              "auth: off with public: true: set auth: keys"),
                              (("web: ", "colour: "), "colour")):
             path = self.signaling.path("bad.yaml")
             with open(path, "w") as file:

@@ -35,7 +35,7 @@ static void a_place_used_again_has_another_ticket(void **state)
         const uint64_t ticket = call_works_ticket(&works, w);
         assert_true(ticket != before && ticket != CALL_WORKS_NO_TICKET);
         assert_ptr_equal(call_works_at_ticket(&works, ticket), w);
-        w->answer = malloc(1); /* goes with the work */
+        w->offer.session = malloc(1); /* goes with the work */
         call_works_finish(&works, w);
         assert_true(call_works_is_empty(&works));
         before = ticket;

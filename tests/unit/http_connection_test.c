@@ -10,7 +10,7 @@ static void a_request_arrives_with_what_its_header_says(void **state)
 {
     (void)state;
     world.is_holding = true;
-    const int fd = world_connect("POST /v1/%63alls?model=m HTTP/1.1\r\nHost: x\r\n"
+    const int fd = world_connect("POST /v1/%63alls?model=m&dcid=%37&x HTTP/1.1\r\nHost: x\r\n"
                                  "Content-Type: application/sdp\r\nUser-Agent: kit/1\r\n"
                                  "Accept-Language: de\r\nOrigin: https://app.example\r\n"
                                  "Access-Control-Request-Headers: a, b\r\n"
@@ -20,6 +20,10 @@ static void a_request_arrives_with_what_its_header_says(void **state)
     const struct http_request *r = world.request;
     assert_int_equal(r->method, HTTP_POST);
     assert_true(bytes_equal(r->path, bytes_view_of_text("/v1/calls")));
+    assert_true(bytes_equal(r->query, bytes_view_of_text("model=m&dcid=7&x")));
+    assert_true(bytes_equal(r->host, bytes_view_of_text("x")));
+    assert_memory_equal(r->id, "req_", 4);
+    assert_true(net_addr_is_ipv4(&r->peer));
     assert_true(bytes_equal(r->content_type, bytes_view_of_text("application/sdp")));
     assert_true(bytes_equal(r->user_agent, bytes_view_of_text("kit/1")));
     assert_true(bytes_equal(r->language, bytes_view_of_text("de")));

@@ -31,7 +31,12 @@ static void each_path_leads_where_the_table_says(void **state)
         {"/whip/rtc_x/hangup", HTTP_FILE, false, ""},
         {"/whipx", HTTP_FILE, false, ""},
         {"/healthz/", HTTP_FILE, false, ""},
-        {"/v1/realtime", HTTP_FILE, false, ""},
+        {"/v1/realtime", HTTP_REALTIME, false, ""},
+        {"/v1/realtime/", HTTP_FILE, false, ""},
+        {"/v1/realtime/client_secrets", HTTP_CLIENT_SECRETS, false, ""},
+        {"/v1/realtime/client_secrets/x", HTTP_FILE, false, ""},
+        {"/demo/secret", HTTP_DEMO_SECRET, false, ""},
+        {"/demo", HTTP_FILE, false, ""},
     };
     for (size_t i = 0; i < COUNT_OF(path_case); i++) {
         const struct http_route route = http_route_find(bytes_view_of_text(path_case[i].path));

@@ -27,11 +27,20 @@ static void the_shipped_file_is_good_and_its_values_are_the_defaults(void **stat
                &bare, &fault)) {
         fail_msg("%s", fault.text);
     }
+    /* On one machine nobody is limited. */
+    const struct signaling_limits none = {0};
+    assert_memory_equal(&shipped.limits, &none, sizeof(none));
+    assert_int_equal(bare.limits.offers_per_s, 0);
+    assert_int_equal(bare.limits.offers_per_s_per_tenant, 10);
+    assert_int_equal(bare.limits.offers_per_s_per_address, 5);
+    assert_int_equal(bare.limits.offers_per_minute_per_secret, 10);
+    assert_int_equal(bare.limits.demo_secrets_per_minute_per_address, 6);
+    shipped.limits = bare.limits;
     assert_memory_equal(&shipped, &bare, sizeof(bare));
     assert_int_equal(bare.http.connections_max, 1000);
     assert_int_equal(bare.http.connections_per_address_max, 100);
     assert_int_equal(bare.http.requests_per_connection_max, 16);
-    assert_int_equal(bare.http.body_bytes_max, 65536);
+    assert_int_equal(bare.http.body_bytes_max, 327680);
     assert_int_equal(bare.http.request_timeout_us, 10 * US_PER_S);
     assert_int_equal(bare.answer_timeout_us, 1500 * US_PER_MS);
     assert_int_equal(bare.call_duration_s_max, 3600);
@@ -83,7 +92,10 @@ static void each_mistake_is_named(void **state)
         const char *text;
         const char *said;
     } mistake[] = {
-        {GOOD "public: true\n", "authentication is not built yet: set public: false"},
+        {GOOD "public: true\nauth: off\n", "t.yaml:5: auth: off with public: true: set auth: keys"},
+        {GOOD "auth: keys\n", "api_keys: is empty: name the file of API keys"},
+        {GOOD "auth: no\n", "auth: "},
+        {GOOD "limits: {offers_per_s: 100001}\n", "limits.offers_per_s: 100001 is outside"},
         {"keys: /keys\n", "ingress: no address"},
         {"keys: /keys\ningress: []\n", "ingress: no address"},
         {"keys: /keys\ningress:\n  - {name: a, udp: \"\"}\n", "ingress: no address"},

@@ -10,8 +10,10 @@ static const uint32_t bound_us[] = {1000, 1000000};
 static struct http_server_counts http;
 static struct control_plane_counts plane;
 static struct calls_counts calls = {.placement = {.bound_us = bound_us, .bound_count = 2}};
+static struct access_counts access_counts;
 static struct signaling_metrics metrics = {.http = &http,
                                            .plane = &plane,
+                                           .access = &access_counts,
                                            .calls = &calls,
                                            .loop_lag = {.bound_us = bound_us, .bound_count = 2}};
 
@@ -30,6 +32,8 @@ static int set_up(void **state)
     number(plane.announcements_total, sizeof(plane) / sizeof(metric_value), 2000);
     number(calls.offers_total, OFFER_OUTCOME_COUNT, 3000);
     number(calls.hangups_total, CALLS_HANGUP_COUNT, 4000);
+    number(access_counts.checks_total, sizeof(access_counts) / sizeof(metric_value), 6000);
+    metric_set(&metrics.api_key_reloads_failed, 5002);
     metric_set(&calls.orphans_total, 5000);
     metric_set(&metrics.key_reloads_failed, 5001);
     metric_set(&calls.key_ids, UINT64_C(1) << 63 | 1);
@@ -62,6 +66,23 @@ static void every_outcome_of_a_request_has_its_sample(void **state)
         metrics_check_label(text, "earshot_signaling_hangups_total", "outcome", hangup[i],
                             4000 + i);
     }
+    free(text);
+}
+
+static void every_verdict_and_limit_has_its_sample(void **state)
+{
+    (void)state;
+    char *text = metrics_check_render();
+    for (size_t i = 0; i < AUTH_VERDICT_COUNT; i++) {
+        metrics_check_label(text, "earshot_signaling_auth_total", "verdict",
+                            auth_verdict_name((enum auth_verdict)i), 6000 + i);
+    }
+    for (size_t i = 0; i < ACCESS_LIMIT_COUNT; i++) {
+        metrics_check_label(text, "earshot_signaling_limited_total", "limit",
+                            access_limit_name((enum access_limit)i),
+                            metric_get(&access_counts.limited_total[i]));
+    }
+    assert_non_null(strstr(text, "\nearshot_signaling_api_keys_reloads_failed_total 5002\n"));
     free(text);
 }
 
@@ -134,6 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_text_is_valid),
         cmocka_unit_test(every_outcome_of_a_request_has_its_sample),
+        cmocka_unit_test(every_verdict_and_limit_has_its_sample),
         cmocka_unit_test(every_state_and_news_of_a_transceiver_has_its_sample),
         cmocka_unit_test(every_other_counter_has_its_sample),
         cmocka_unit_test(only_keys_that_are_held_are_told_and_one_is_active),

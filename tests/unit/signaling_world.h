@@ -29,6 +29,7 @@ static struct {
     struct signaling_config config;
     struct http_server *http;
     struct control_plane *plane;
+    struct access_gate *access;
     struct calls_api *calls;
     struct http_site site;
     metric_value is_ready;
@@ -89,19 +90,27 @@ static inline int world_open(void **state)
     char text[512];
     struct fault fault = {0};
     memset(&world, 0, sizeof(world));
-    (void)snprintf(text, sizeof(text),
-                   "keys: unused\ningress:\n  - {name: a, udp: \"203.0.113.10:3478\"}\n"
-                   "control_listen: 127.0.0.1:%u\nanswer_timeout: 300ms\n"
-                   "http:\n  listen: 127.0.0.1:%u\n  connections_max: 32\n",
-                   free_port(SOCK_STREAM), free_port(SOCK_STREAM));
+    (void)snprintf(
+        text, sizeof(text),
+        "keys: unused\nauth: off\nlimits: {offers_per_s_per_tenant: 0, "
+        "offers_per_s_per_address: 0}\ningress:\n  - {name: a, udp: \"203.0.113.10:3478\"}\n"
+        "control_listen: 127.0.0.1:%u\nanswer_timeout: 300ms\n"
+        "http:\n  listen: 127.0.0.1:%u\n  connections_max: 32\n",
+        free_port(SOCK_STREAM), free_port(SOCK_STREAM));
     assert_true(signaling_config_parse(bytes_view_of_text(text), "world", &world.config, &fault));
     world.http = http_server_create(&world.config.http, &fault);
     assert_non_null(world.http);
     world.plane = control_plane_create(world.http, &world.config.control_listen, 1, &fault);
     assert_non_null(world.plane);
+    world.access = access_gate_create(&world.config, &fault);
+    assert_non_null(world.access);
+    struct key_ring *ring = world_ring(0);
+    assert_true(auth_set_ring(access_gate_auth(world.access), ring));
+    key_ring_destroy(ring);
     world.calls = calls_api_create(world.http, world.plane, world_ring(0), &world.config);
     assert_non_null(world.calls);
     world.site = (struct http_site){.server = world.http,
+                                    .access = world.access,
                                     .calls = world.calls,
                                     .condition = {{"ready_for_all", &world.is_ready}},
                                     .condition_count = 1};
@@ -212,6 +221,7 @@ static inline int world_close(void **state)
     (void)state;
     WORLD_UNTIL(control_plane_next_timeout(world.plane) == TIME_NEVER);
     calls_api_destroy(world.calls);
+    access_gate_destroy(world.access);
     control_plane_destroy(world.plane);
     http_server_destroy(world.http);
     message_port_close(world.pub);

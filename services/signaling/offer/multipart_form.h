@@ -32,8 +32,8 @@ struct multipart_form {
 
 MUST_USE bool multipart_form_read(struct bytes_view content_type, struct bytes_view body,
                                   struct multipart_form *out);
-/* False when the form has no such part. */
-MUST_USE bool multipart_form_find(const struct multipart_form *form, const char *name,
-                                  struct bytes_view *out_content);
+/* False when the form has no such part: *out_content stays as it was. */
+bool multipart_form_find(const struct multipart_form *form, const char *name,
+                         struct bytes_view *out_content);
 
 #endif

@@ -1,0 +1,267 @@
+/* access_gate.c - see access_gate.h */
+#include "services/signaling/access_gate.h"
+
+#include "common/runtime/clock.h"
+#include "common/runtime/log.h"
+#include "services/signaling/access/rate_limit.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+#define DEMO_TENANT "demo"
+#define IPV6_NET    8 /* an IPv6 client has a whole /64 to call from */
+#define MINUTE_US   (60 * US_PER_S)
+
+struct access_gate {
+    const struct signaling_config *config;
+    struct access_counts counts;
+    struct auth *auth;
+    struct rate_limit *limits;
+    struct log_limit refused_limit;
+    struct log_limit limited_limit;
+};
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+struct access_gate *access_gate_create(const struct signaling_config *config, struct fault *fault)
+{
+    struct access_gate *g = calloc(1, sizeof(*g));
+    struct api_keys *keys = NULL;
+    if (g == NULL) {
+        (void)fault_set(fault, FAULT_SYSTEM, "access: out of memory");
+        return NULL;
+    }
+    g->config = config;
+    g->refused_limit.lines_per_s = LOG_EVENTS_PER_S;
+    g->limited_limit.lines_per_s = LOG_EVENTS_PER_S;
+    if (config->auth == AUTH_KEYS) {
+        keys = api_keys_load(config->api_keys_path, fault);
+        if (keys == NULL) {
+            access_gate_destroy(g);
+            return NULL;
+        }
+        metric_set(&g->counts.api_keys, api_keys_count(keys));
+        log_info("api_keys.loaded count=%zu", api_keys_count(keys));
+    }
+    g->auth = auth_create(config->auth, keys);
+    g->limits = rate_limit_create(random_system());
+    if (g->auth == NULL || g->limits == NULL) {
+        (void)fault_set(fault, FAULT_SYSTEM, "access: out of memory");
+        access_gate_destroy(g);
+        return NULL;
+    }
+    return g;
+}
+
+void access_gate_destroy(struct access_gate *g)
+{
+    if (g == NULL) {
+        return;
+    }
+    auth_destroy(g->auth);
+    rate_limit_destroy(g->limits);
+    free(g);
+}
+
+const struct access_counts *access_gate_counts(const struct access_gate *g)
+{
+    return &g->counts;
+}
+
+struct auth *access_gate_auth(struct access_gate *g)
+{
+    return g->auth;
+}
+
+bool access_gate_reload(struct access_gate *g, struct fault *fault)
+{
+    if (g->config->auth == AUTH_OFF) {
+        return true;
+    }
+    struct api_keys *keys = api_keys_load(g->config->api_keys_path, fault);
+    if (keys == NULL) {
+        return false;
+    }
+    metric_set(&g->counts.api_keys, api_keys_count(keys));
+    auth_set_keys(g->auth, keys);
+    return true;
+}
+
+/* --- refusals --------------------------------------------------------------------------------- */
+
+const char *access_limit_name(enum access_limit limit)
+{
+    static const char *const name[ACCESS_LIMIT_COUNT] = {
+        [ACCESS_LIMIT_ADDRESS] = "address", [ACCESS_LIMIT_TENANT] = "tenant",
+        [ACCESS_LIMIT_SECRET] = "secret",   [ACCESS_LIMIT_TOTAL] = "total",
+        [ACCESS_LIMIT_ISSUE] = "issue",     [ACCESS_LIMIT_DEMO] = "demo",
+    };
+    return name[limit];
+}
+
+/* One answer for every reason but the one that the caller can mend. */
+static void refuse_key(struct access_gate *g, enum auth_verdict verdict,
+                       struct http_response *refusal, uint64_t now_us)
+{
+    const char *message = verdict == AUTH_MISSING ? "Send a key: Authorization: Bearer KEY."
+                          : verdict == AUTH_API_KEY_WANTED
+                              ? "Only an API key may do this, not a client secret."
+                              : "This key is not known, or has expired.";
+    *refusal = http_response_error(401, "invalid_api_key", bytes_view_of_text(message));
+    refusal->wants_bearer = true;
+    if (log_limit_pass(&g->refused_limit, now_us)) {
+        log_info("access.refused reason=%s held_back=%llu", auth_verdict_name(verdict),
+                 (unsigned long long)g->refused_limit.held_back);
+    }
+}
+
+static void refuse_limit(struct access_gate *g, enum access_limit limit, uint64_t wait_us,
+                         struct http_response *refusal, uint64_t now_us)
+{
+    *refusal = http_response_error(429, "rate_limit_exceeded",
+                                   bytes_view_of_text("Too many requests: see Retry-After."));
+    refusal->retry_after_s = (unsigned)((wait_us + US_PER_S - 1) / US_PER_S);
+    metric_add(&g->counts.limited_total[limit], 1);
+    if (log_limit_pass(&g->limited_limit, now_us)) {
+        log_info("access.limited limit=%s held_back=%llu", access_limit_name(limit),
+                 (unsigned long long)g->limited_limit.held_back);
+    }
+}
+
+/* --- limits ----------------------------------------------------------------------------------- */
+
+static bool take(struct access_gate *g, enum access_limit limit, struct bytes_view key,
+                 struct rate rate, struct http_response *refusal, uint64_t now_us)
+{
+    uint64_t wait_us = 0;
+    if (rate_limit_take(g->limits, (uint8_t)limit, key, rate, &wait_us, now_us)) {
+        return true;
+    }
+    refuse_limit(g, limit, wait_us, refusal, now_us);
+    return false;
+}
+
+static struct bytes_view address_of(const struct net_addr *peer)
+{
+    return bytes_view_of(peer->ip, net_addr_is_ipv4(peer) ? sizeof(peer->ip) : IPV6_NET);
+}
+
+static bool address_may_offer(struct access_gate *g, const struct net_addr *peer,
+                              struct http_response *refusal, uint64_t now_us)
+{
+    const struct rate rate = {g->config->limits.offers_per_s_per_address, US_PER_S};
+    return take(g, ACCESS_LIMIT_ADDRESS, address_of(peer), rate, refusal, now_us);
+}
+
+static struct rate rate_of_tenant(const struct access_gate *g, const struct auth_identity *who)
+{
+    const uint32_t of_all = g->config->limits.offers_per_s_per_tenant;
+    return (struct rate){who->offers_per_s > 0 ? who->offers_per_s : of_all, US_PER_S};
+}
+
+static bool tenant_may_issue(struct access_gate *g, const struct auth_identity *who,
+                             struct http_response *refusal, uint64_t now_us)
+{
+    return take(g, ACCESS_LIMIT_ISSUE, bytes_view_of(who->tenant, sizeof(who->tenant)),
+                rate_of_tenant(g, who), refusal, now_us);
+}
+
+static bool tenant_may_offer(struct access_gate *g, const struct auth_identity *who,
+                             struct http_response *refusal, uint64_t now_us)
+{
+    const struct signaling_limits *limits = &g->config->limits;
+    const struct rate of_secret = {
+        who->secret_id[0] != '\0' ? limits->offers_per_minute_per_secret : 0, MINUTE_US};
+    const struct rate of_all = {limits->offers_per_s, US_PER_S};
+    return take(g, ACCESS_LIMIT_SECRET, bytes_view_of_text(who->secret_id), of_secret, refusal,
+                now_us) &&
+           take(g, ACCESS_LIMIT_TENANT, bytes_view_of(who->tenant, sizeof(who->tenant)),
+                rate_of_tenant(g, who), refusal, now_us) &&
+           take(g, ACCESS_LIMIT_TOTAL, (struct bytes_view){0}, of_all, refusal, now_us);
+}
+
+/* --- checks ----------------------------------------------------------------------------------- */
+
+static enum auth_verdict identify(struct access_gate *g, const struct access_visitor *visitor,
+                                  enum access_need need, struct auth_identity *out)
+{
+    const uint64_t unix_s = clock_unix_us() / US_PER_S;
+    enum auth_verdict verdict = visitor->key.len > 0
+                                    ? auth_check_key(g->auth, visitor->key, unix_s, out)
+                                    : auth_check(g->auth, visitor->authorization, unix_s, out);
+    if (verdict == AUTH_PASS && need == ACCESS_ISSUE && g->config->auth == AUTH_KEYS &&
+        out->secret_id[0] != '\0') {
+        verdict = AUTH_API_KEY_WANTED;
+    }
+    return verdict;
+}
+
+bool access_gate_check_visitor(struct access_gate *g, const struct access_visitor *visitor,
+                               enum access_need need, struct auth_identity *out,
+                               struct http_response *refusal, uint64_t now_us)
+{
+    /* First the address: it costs least, and bounds how often a stranger's key is looked up. */
+    if (need == ACCESS_OFFER && !address_may_offer(g, &visitor->peer, refusal, now_us)) {
+        return false;
+    }
+    const enum auth_verdict verdict = identify(g, visitor, need, out);
+    metric_add(&g->counts.checks_total[verdict], 1);
+    if (verdict != AUTH_PASS) {
+        refuse_key(g, verdict, refusal, now_us);
+        return false;
+    }
+    switch (need) {
+    case ACCESS_OFFER:
+        return tenant_may_offer(g, out, refusal, now_us);
+    case ACCESS_ISSUE:
+        return tenant_may_issue(g, out, refusal, now_us);
+    default:
+        return true;
+    }
+}
+
+/* Is this a page that we served ourselves? A browser tells where a POST comes from. */
+static bool is_own_page(const struct http_request *request)
+{
+    static const char *const scheme[] = {"http://", "https://"};
+    for (size_t i = 0; i < COUNT_OF(scheme); i++) {
+        const size_t len = strlen(scheme[i]);
+        const struct bytes_view origin = request->origin;
+        if (request->host.len > 0 && origin.len == len + request->host.len &&
+            memcmp(origin.data, scheme[i], len) == 0 &&
+            strncasecmp((const char *)origin.data + len, (const char *)request->host.data,
+                        request->host.len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool check_page(struct access_gate *g, const struct http_request *request,
+                       struct auth_identity *out, struct http_response *refusal, uint64_t now_us)
+{
+    const struct rate rate = {g->config->limits.demo_secrets_per_minute_per_address, MINUTE_US};
+    if (!is_own_page(request)) {
+        metric_add(&g->counts.foreign_pages_total, 1);
+        *refusal = http_response_error(403, "origin_not_allowed",
+                                       bytes_view_of_text("This is for the page at / alone."));
+        return false;
+    }
+    *out = (struct auth_identity){.role = API_KEY_APP};
+    if (g->config->auth == AUTH_KEYS) {
+        api_keys_tenant(bytes_view_of_text(DEMO_TENANT), out->tenant);
+    }
+    return take(g, ACCESS_LIMIT_DEMO, address_of(&request->peer), rate, refusal, now_us);
+}
+
+bool access_gate_check(struct access_gate *g, const struct http_request *request,
+                       enum access_need need, struct auth_identity *out,
+                       struct http_response *refusal, uint64_t now_us)
+{
+    const struct access_visitor visitor = {.peer = request->peer,
+                                           .authorization = request->authorization};
+    if (need == ACCESS_DEMO) {
+        return check_page(g, request, out, refusal, now_us);
+    }
+    return access_gate_check_visitor(g, &visitor, need, out, refusal, now_us);
+}

@@ -1,0 +1,166 @@
+/* access_gate_test.c - limits are somebody's own, and the demo is for its own page */
+#include "tests/testing.h"
+
+#include "services/signaling/access_gate.h"
+
+#include "common/base/time_us.h"
+
+static struct signaling_config config;
+static struct access_gate *gate;
+
+static int open_gate(void **state)
+{
+    (void)state;
+    struct fault fault = {0};
+    config = (struct signaling_config){.auth = AUTH_OFF,
+                                       .limits = {.offers_per_s = 8,
+                                                  .offers_per_s_per_tenant = 5,
+                                                  .offers_per_s_per_address = 3,
+                                                  .demo_secrets_per_minute_per_address = 6}};
+    gate = access_gate_create(&config, &fault);
+    return gate != NULL ? 0 : -1;
+}
+
+static int close_gate(void **state)
+{
+    (void)state;
+    access_gate_destroy(gate);
+    return 0;
+}
+
+static struct http_request request_from(const char *address)
+{
+    struct http_request request = {.method = HTTP_POST,
+                                   .host = bytes_view_of_text("edge.example:8080")};
+    assert_true(net_addr_parse(address, &request.peer));
+    return request;
+}
+
+static unsigned ask(const char *address, enum access_need need, uint64_t now_us)
+{
+    const struct http_request request = request_from(address);
+    struct auth_identity who;
+    struct http_response refusal;
+    return access_gate_check(gate, &request, need, &who, &refusal, now_us) ? 200 : refusal.status;
+}
+
+static unsigned take_all(const char *address, enum access_need need, uint64_t now_us)
+{
+    unsigned count = 0;
+    while (count < 100 && ask(address, need, now_us) == 200) {
+        count++;
+    }
+    return count;
+}
+
+static uint64_t limited(enum access_limit limit)
+{
+    return metric_get(&access_gate_counts(gate)->limited_total[limit]);
+}
+
+static void an_address_and_then_its_tenant_come_to_their_limits(void **state)
+{
+    (void)state;
+    assert_int_equal(take_all("192.0.2.1:1", ACCESS_OFFER, 0), 3);
+    assert_int_equal(ask("192.0.2.1:2", ACCESS_OFFER, 0), 429); /* its port says nothing */
+    assert_int_equal(limited(ACCESS_LIMIT_ADDRESS), 2);
+    assert_int_equal(take_all("192.0.2.2:1", ACCESS_OFFER, 0), 2);
+    assert_int_equal(limited(ACCESS_LIMIT_TENANT), 1);
+    assert_int_equal(take_all("192.0.2.1:1", ACCESS_OFFER, US_PER_S), 3);
+}
+
+static void an_ipv6_client_counts_by_its_network(void **state)
+{
+    (void)state;
+    assert_int_equal(take_all("[2001:db8::1]:1", ACCESS_OFFER, 0), 3);
+    assert_int_equal(ask("[2001:db8::ffff:1]:1", ACCESS_OFFER, 0), 429);
+    assert_int_equal(ask("[2001:db8:0:1::1]:1", ACCESS_OFFER, 0), 200);
+}
+
+static void all_together_have_one_limit(void **state)
+{
+    (void)state;
+    config.limits.offers_per_s_per_tenant = 0;
+    unsigned count = 0;
+    for (int i = 0; i < 5; i++) {
+        static const char *const address[] = {"192.0.2.1:1", "192.0.2.2:1", "192.0.2.3:1",
+                                              "192.0.2.4:1", "192.0.2.5:1"};
+        count += take_all(address[i], ACCESS_OFFER, 0);
+    }
+    assert_int_equal(count, 8);
+    assert_true(limited(ACCESS_LIMIT_TOTAL) > 0);
+}
+
+static void what_makes_no_call_is_not_limited_by_offers(void **state)
+{
+    (void)state;
+    assert_int_equal(take_all("192.0.2.1:1", ACCESS_OPERATE, 0), 100);
+    assert_int_equal(take_all("192.0.2.1:1", ACCESS_ISSUE, 0), 5);
+    assert_int_equal(limited(ACCESS_LIMIT_ISSUE), 1);
+    assert_int_equal(take_all("192.0.2.1:1", ACCESS_OFFER, 0), 3);
+}
+
+static void who_is_refused_is_told_when_to_come_again(void **state)
+{
+    (void)state;
+    const struct http_request request = request_from("192.0.2.1:1");
+    struct auth_identity who;
+    struct http_response refusal;
+    assert_int_equal(take_all("192.0.2.1:1", ACCESS_OFFER, 0), 3);
+    assert_false(access_gate_check(gate, &request, ACCESS_OFFER, &who, &refusal, 0));
+    assert_int_equal(refusal.status, 429);
+    assert_int_equal(refusal.retry_after_s, 1);
+}
+
+static void the_demo_is_for_the_page_of_this_origin(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *origin;
+        bool is_own;
+    } origin_case[] = {
+        {"http://edge.example:8080", true},
+        {"https://edge.example:8080", true},
+        {"http://EDGE.example:8080", true},
+        {"", false},
+        {"null", false},
+        {"http://edge.example", false},
+        {"http://edge.example:80801", false},
+        {"http://xedge.example:8080", false},
+        {"edge.example:8080", false},
+        {"ftp://edge.example:8080", false},
+        {"http://edge.example:8080/", false},
+    };
+    uint64_t foreign = 0;
+    for (size_t i = 0; i < COUNT_OF(origin_case); i++) {
+        struct http_request request = request_from("192.0.2.1:1");
+        struct auth_identity who;
+        struct http_response refusal = {0};
+        request.origin = bytes_view_of_text(origin_case[i].origin);
+        assert_int_equal(access_gate_check(gate, &request, ACCESS_DEMO, &who, &refusal, 0),
+                         origin_case[i].is_own);
+        assert_int_equal(refusal.status, origin_case[i].is_own ? 0 : 403);
+        foreign += !origin_case[i].is_own;
+    }
+    assert_int_equal(metric_get(&access_gate_counts(gate)->foreign_pages_total), foreign);
+    struct http_request no_host = request_from("192.0.2.1:1");
+    struct auth_identity who;
+    struct http_response refusal;
+    no_host.host = (struct bytes_view){0};
+    no_host.origin = bytes_view_of_text("http://");
+    assert_false(access_gate_check(gate, &no_host, ACCESS_DEMO, &who, &refusal, 0));
+}
+
+int main(void)
+{
+#define GATE_TEST(name) cmocka_unit_test_setup_teardown(name, open_gate, close_gate)
+    const struct CMUnitTest tests[] = {
+        GATE_TEST(an_address_and_then_its_tenant_come_to_their_limits),
+        GATE_TEST(an_ipv6_client_counts_by_its_network),
+        GATE_TEST(all_together_have_one_limit),
+        GATE_TEST(what_makes_no_call_is_not_limited_by_offers),
+        GATE_TEST(who_is_refused_is_told_when_to_come_again),
+        GATE_TEST(the_demo_is_for_the_page_of_this_origin),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
