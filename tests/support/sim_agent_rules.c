@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 /* sent_us and time_us are rounded down, each by less than a sample. */
+#define WAKE_US_MAX (50 * US_PER_MS) /* after a stall: a step of the simulation */
 #define ROUNDING_US 125
 
 struct utterance {
@@ -348,7 +349,8 @@ static void heard_error(struct sim_agent_rules *r, const struct backend_frame *f
     if (r->latest_error_us > 0 && now_us - r->latest_error_us < US_PER_S) {
         sim_journal_fault(r->journal, now_us, "at most one ERROR a second");
     }
-    r->latest_error_us = now_us > r->stalled_until_us ? now_us : 0; /* else it came long ago */
+    const bool is_fresh = now_us > r->stalled_until_us + WAKE_US_MAX; /* else it came long ago */
+    r->latest_error_us = is_fresh ? now_us : 0;
 }
 
 /* What did not arrive before the connection broke was never said. */
