@@ -25,6 +25,7 @@ PURE = (
     "services/inference-stub/sound/sound.",
     "services/inference-stub/sound/speech_desk.",
     "services/inference-stub/sound/step_cutter.",
+    "services/inference-stub/realtime/",
     "services/inference-stub/sound/tone.",
     "services/inference-stub/sound/turn_detector.",
     "services/inference-stub/sound/turn_recorder.",

@@ -294,6 +294,26 @@ static void check_playback(struct realtime_rules *rules, const json_t *event, co
     }
 }
 
+static void check_turns(struct realtime_rules *rules, const json_t *event, const char *type)
+{
+    const char *id = text_of(event, "item_id");
+    if (strcmp(type, "input_audio_buffer.speech_started") == 0) {
+        if (rules->heard[0] != '\0') {
+            breaks(rules, event, "a turn begins within another");
+        }
+        (void)snprintf(rules->heard, sizeof(rules->heard), "%s", id);
+        rules->heard_from_ms = json_number_value(json_object_get(event, "audio_start_ms"));
+    } else if (strcmp(type, "input_audio_buffer.speech_stopped") == 0) {
+        if (strcmp(rules->heard, id) != 0 ||
+            json_number_value(json_object_get(event, "audio_end_ms")) <= rules->heard_from_ms) {
+            breaks(rules, event, "a turn ends that did not begin, or before it began");
+        }
+        rules->heard[0] = '\0';
+    } else if (strcmp(type, "input_audio_buffer.cleared") == 0) {
+        rules->heard[0] = '\0';
+    }
+}
+
 void realtime_rules_init(struct realtime_rules *rules, size_t message_bytes_max)
 {
     *rules = (struct realtime_rules){
@@ -335,6 +355,7 @@ void realtime_rules_check(struct realtime_rules *rules, struct bytes_view text, 
         check_calls(rules, event, type);
         check_responses(rules, event, type);
         check_playback(rules, event, type);
+        check_turns(rules, event, type);
     }
     json_decref(event);
 }

@@ -4,7 +4,7 @@
  * Takes:   the events of one call in the order in which they were sent to everybody.
  * Gives:   the first rule that was broken, with the event; then nothing more.
  * Source:  docs/client-contract.md: required fields and types, statuses, one response at a time,
- *          added before done, playback in pairs, ids that never repeat.
+ *          added before done, turns and playback in pairs, ids that never repeat.
  */
 #ifndef EARSHOT_REALTIME_RULES_H
 #define EARSHOT_REALTIME_RULES_H
@@ -22,6 +22,8 @@ struct realtime_rules {
     size_t message_bytes_max;
     char active[64]; /* response; empty: none */
     char playing[64];
+    char heard[64]; /* item of the turn that goes on */
+    double heard_from_ms;
     char broken[512]; /* empty: nothing */
 };
 

@@ -47,6 +47,9 @@ static void field_is(const char *path, const char *value)
 #define HELLO                                                                                      \
     "{\"type\":\"conversation.item.create\",\"item\":{\"id\":\"hello\",\"type\":\"message\","      \
     "\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"hello\"}]}}"
+#define ITEM(id, place)                                                                            \
+    "{\"type\":\"conversation.item.create\"" place ",\"item\":{\"id\":\"" id "\","                 \
+    "\"type\":\"message\",\"role\":\"user\",\"content\":[]}}"
 #define OUTPUT                                                                                     \
     "{\"type\":\"conversation.item.create\",\"item\":{\"type\":\"function_call_output\","          \
     "\"call_id\":\"call_1\",\"output\":\"sunny\"}}"
@@ -238,6 +241,18 @@ static void a_turn_names_one_item_and_its_times_grow(void **state)
     realtime_world_drain(&world);
     assert_string_equal(world.events, "input_audio_buffer.speech_started " STOPPED " " COMMITTED
                                       " response.created");
+    close_world();
+}
+
+static void a_turn_that_is_being_heard_keeps_its_id(void **state)
+{
+    (void)state;
+    open_with(NULL);
+    play(&(struct realtime_line){speech_begins, "", "input_audio_buffer.speech_started"}, 1);
+    char create[256];
+    (void)snprintf(create, sizeof(create), ITEM("%s", ""), realtime_world_field(&world, "item_id"));
+    play(&(struct realtime_line){client, create, "error:item_already_exists"}, 1);
+    play(&(struct realtime_line){speech_ends, "", STOPPED " " COMMITTED " response.created"}, 1);
     close_world();
 }
 
@@ -498,9 +513,6 @@ static void a_commit_in_the_middle_of_a_turn_ends_it_there(void **state)
 
 /* --- items ------------------------------------------------------------------------------------ */
 
-#define ITEM(id, place)                                                                            \
-    "{\"type\":\"conversation.item.create\"" place ",\"item\":{\"id\":\"" id "\","                 \
-    "\"type\":\"message\",\"role\":\"user\",\"content\":[]}}"
 #define RETRIEVE(id) "{\"type\":\"conversation.item.retrieve\",\"item_id\":\"" id "\"}"
 #define DELETE(id)   "{\"type\":\"conversation.item.delete\",\"item_id\":\"" id "\"}"
 
@@ -720,6 +732,7 @@ int main(void)
         cmocka_unit_test(with_create_response_off_a_turn_waits_for_the_client),
         cmocka_unit_test(a_turn_is_transcribed_where_the_session_asks_for_it),
         cmocka_unit_test(a_turn_names_one_item_and_its_times_grow),
+        cmocka_unit_test(a_turn_that_is_being_heard_keeps_its_id),
         cmocka_unit_test(a_response_of_text_has_no_audio),
         cmocka_unit_test(a_tool_is_called_once_and_its_output_answered),
         cmocka_unit_test(long_arguments_come_in_pieces_of_whole_characters),

@@ -55,7 +55,9 @@ static bool place_named(const struct realtime *r, const json_t *event, const cha
 static bool item_fits(const struct realtime *r, const struct conversation_item *item,
                       struct client_error *error)
 {
-    if (conversation_find(&r->conversation, item->id) != NULL) {
+    /* A turn that is being heard has told its item's id already. */
+    if (conversation_find(&r->conversation, item->id) != NULL ||
+        (r->input.is_in_speech && strcmp(r->input.item_id, item->id) == 0)) {
         return client_error_set(error, "item_already_exists", "item.id",
                                 "There is an item '%.40s' already.", item->id);
     }

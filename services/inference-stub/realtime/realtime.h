@@ -24,8 +24,8 @@
 #define REALTIME_ID_CAP            40
 #define REALTIME_EVENT_BYTES_IN    262144 /* of a client; a longer one is answered with an error */
 #define REALTIME_SESSION_BYTES_MAX (192 * 1024)
-#define REALTIME_ITEMS_MAX         1000
-#define REALTIME_ITEMS_BYTES_MAX   (1024 * 1024)
+#define REALTIME_ITEMS_MAX         500
+#define REALTIME_ITEMS_BYTES_MAX   (2 * 1024 * 1024) /* of memory */
 #define REALTIME_WAITING_BYTES_MAX (1024 * 1024)
 #define REALTIME_SPEECH_BYTES_MAX  8192 /* of one response: its words, or its tool's arguments */
 

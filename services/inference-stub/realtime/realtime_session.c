@@ -1,11 +1,8 @@
 /* realtime_session.c - see realtime_session.h */
 #include "services/inference-stub/realtime/realtime_session.h"
 
-#include "common/base/json_bounds.h"
 #include "services/inference-stub/realtime/realtime_id.h"
 #include "services/inference-stub/realtime/session_fields.h"
-
-#include <stdlib.h>
 
 #define TURN_DETECTION "audio.input.turn_detection"
 
@@ -101,15 +98,28 @@ static bool merge(json_t *target, const json_t *update, const json_t *base)
     return true;
 }
 
+/* On all levels; what came in has at most CLIENT_EVENT_DEPTH_MAX of them. */
+static size_t members_of(const json_t *json)
+{
+    size_t members = json_array_size(json) + json_object_size(json);
+    const char *name = NULL;
+    json_t *value = NULL;
+    size_t i = 0;
+    json_object_foreach((json_t *)json, name, value)
+    {
+        members += members_of(value);
+    }
+    json_array_foreach(json, i, value)
+    {
+        members += members_of(value);
+    }
+    return members;
+}
+
 static bool is_within(const json_t *json, size_t bytes_max)
 {
-    const size_t len = json_dumpb(json, NULL, 0, JSON_COMPACT);
-    char *text = len == 0 || len > bytes_max ? NULL : json_dumps(json, JSON_COMPACT);
-    const bool holds =
-        text != NULL && json_bounds_hold(bytes_view_of_text(text), CLIENT_EVENT_DEPTH_MAX,
-                                         CLIENT_EVENT_MEMBERS_MAX);
-    free(text);
-    return holds;
+    return json_dumpb(json, NULL, 0, JSON_COMPACT) <= bytes_max &&
+           members_of(json) <= CLIENT_EVENT_MEMBERS_MAX;
 }
 
 static json_t *merged(const struct realtime_session *s, const json_t *update)
@@ -143,9 +153,8 @@ bool realtime_session_merge(struct realtime_session *s, const json_t *update,
     if (result == NULL || !is_within(result, s->bytes_max)) {
         json_decref(result);
         return client_error_set(error, "session_too_large", "session",
-                                "The session would have more than %zu bytes, %d levels or %d "
-                                "members.",
-                                s->bytes_max, CLIENT_EVENT_DEPTH_MAX, CLIENT_EVENT_MEMBERS_MAX);
+                                "The session would have more than %zu bytes or %d members.",
+                                s->bytes_max, CLIENT_EVENT_MEMBERS_MAX);
     }
     json_decref(s->json);
     s->json = result;
