@@ -36,7 +36,6 @@ export class ConversationCard {
   /* A person has pressed Talk. */
   clear() {
     this.#view.clear();
-    byId('conversation').hidden = false;
   }
 
   /* The conversation of one call, whose events these are. */
