@@ -33,6 +33,9 @@
 #define CONTROL_FACTS_MAX         64 /* of each kind */
 #define CONTROL_FACT_CHARS_MAX    31
 
+/* The first byte of an Envelope with an announcement: the tag of that field. */
+#define CONTROL_ANNOUNCEMENT_TOPIC "\x0a"
+
 enum control_state {
     CONTROL_STATE_UNKNOWN,
     CONTROL_STATE_READY,

@@ -6,11 +6,13 @@
 #include <nng/protocol/pubsub0/sub.h>
 #include <nng/protocol/reqrep0/rep.h>
 #include <nng/protocol/reqrep0/req.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* A fleet of 1,000 that announces in one burst must fit: with 128, 22 % of it was lost. */
 #define SUBSCRIBER_MESSAGES 2048
-#define QUEUE_MESSAGES      128
+/* A backend that says much at once, as a whole answer in small events, fits too. */
+#define QUEUE_MESSAGES 512
 /* NNG counts its own header of a request or a reply into the size of a message. */
 #define REQUEST_HEADER_BYTES 4
 #define TIMEOUT_MS           1000
@@ -22,8 +24,16 @@ struct message_port {
     nng_socket socket;
     int receive_fd;
     int send_flags;
-    nng_msg *received; /* what the last receive lent out, or NULL */
+    nng_msg *received;      /* what the last receive lent out, or NULL */
+    atomic_int connections; /* written by NNG's threads */
 };
+
+static void note_connection(nng_pipe pipe, nng_pipe_ev event, void *port)
+{
+    struct message_port *p = port;
+    (void)pipe;
+    atomic_fetch_add(&p->connections, event == NNG_PIPE_EV_ADD_POST ? 1 : -1);
+}
 
 static int open_socket(enum message_port_kind kind, nng_socket *out)
 {
@@ -74,13 +84,11 @@ static int set_common_limits(nng_socket socket, enum message_port_kind kind)
 
 static int set_kind_limits(nng_socket socket, enum message_port_kind kind)
 {
-    int error = 0;
     switch (kind) {
     case MESSAGE_PORT_PUB:
         return nng_socket_set_int(socket, NNG_OPT_SENDBUF, QUEUE_MESSAGES);
     case MESSAGE_PORT_SUB:
-        error = nng_socket_set_int(socket, NNG_OPT_RECVBUF, SUBSCRIBER_MESSAGES);
-        return error != 0 ? error : nng_socket_set(socket, NNG_OPT_SUB_SUBSCRIBE, "", 0);
+        return nng_socket_set_int(socket, NNG_OPT_RECVBUF, SUBSCRIBER_MESSAGES);
     case MESSAGE_PORT_REQ:
         return nng_socket_set_ms(socket, NNG_OPT_REQ_RESENDTIME, RESEND_MS);
     case MESSAGE_PORT_REP:
@@ -105,6 +113,12 @@ struct message_port *message_port_open(enum message_port_kind kind, struct fault
     }
     if (error == 0) {
         error = set_kind_limits(p->socket, kind);
+    }
+    if (error == 0) {
+        error = nng_pipe_notify(p->socket, NNG_PIPE_EV_ADD_POST, note_connection, p);
+    }
+    if (error == 0) {
+        error = nng_pipe_notify(p->socket, NNG_PIPE_EV_REM_POST, note_connection, p);
     }
     p->receive_fd = -1;
     if (error == 0 && kind != MESSAGE_PORT_PUB) {
@@ -148,6 +162,21 @@ bool message_port_dial(struct message_port *p, const char *url, struct fault *fa
 {
     const int error = nng_dial(p->socket, url, NULL, NNG_FLAG_NONBLOCK);
     return error == 0 || fault_set(fault, FAULT_SYSTEM, "dial %s: %s", url, nng_strerror(error));
+}
+
+bool message_port_subscribe(struct message_port *p, struct bytes_view topic)
+{
+    return nng_socket_set(p->socket, NNG_OPT_SUB_SUBSCRIBE, topic.data, topic.len) == 0;
+}
+
+void message_port_unsubscribe(struct message_port *p, struct bytes_view topic)
+{
+    (void)nng_socket_set(p->socket, NNG_OPT_SUB_UNSUBSCRIBE, topic.data, topic.len);
+}
+
+int message_port_connections(const struct message_port *p)
+{
+    return atomic_load(&p->connections);
 }
 
 int message_port_receive_fd(const struct message_port *p)

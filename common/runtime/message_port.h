@@ -17,8 +17,8 @@
 #define MESSAGE_PORT_BYTES_MAX 393216
 
 enum message_port_kind {
-    MESSAGE_PORT_PUB, /* dials or listens; sends to whoever subscribed */
-    MESSAGE_PORT_SUB, /* subscribed to everything; receive buffer 2,048 */
+    MESSAGE_PORT_PUB, /* dials or listens; sends to whoever subscribed; buffer of each peer 512 */
+    MESSAGE_PORT_SUB, /* receive buffer 2,048; subscribe, or it hears nothing */
     MESSAGE_PORT_REQ, /* one request in flight; resent each 500 ms until answered */
     MESSAGE_PORT_REP  /* one request at a time: answer before the next receive */
 };
@@ -31,6 +31,12 @@ void message_port_close(struct message_port *p);
 MUST_USE bool message_port_listen(struct message_port *p, const char *url, struct fault *fault);
 /* Returns at once; NNG connects and reconnects by itself (100 ms to 2 s). */
 MUST_USE bool message_port_dial(struct message_port *p, const char *url, struct fault *fault);
+
+/* SUB: messages that begin with the topic are heard; the empty one stands for all. */
+MUST_USE bool message_port_subscribe(struct message_port *p, struct bytes_view topic);
+void message_port_unsubscribe(struct message_port *p, struct bytes_view topic);
+/* How many connections it has now. */
+int message_port_connections(const struct message_port *p);
 
 /* For poll or epoll, level triggered. Never read, write or close it. */
 int message_port_receive_fd(const struct message_port *p);

@@ -260,7 +260,10 @@ struct relay_control *relay_control_open(const struct relay_config *config,
         route_table_create(config->forwarder.cluster_id, &config->forwarder.transceiver_networks);
     c->decoder = control_decoder_create();
     c->announcements = message_port_open(MESSAGE_PORT_SUB, fault);
+    /* What else transceivers say there is for signaling. */
+    const struct bytes_view topic = bytes_view_of_text(CONTROL_ANNOUNCEMENT_TOPIC);
     if (c->routes == NULL || c->decoder == NULL || c->announcements == NULL ||
+        !message_port_subscribe(c->announcements, topic) ||
         !message_port_listen(c->announcements, config->control_url, fault)) {
         relay_control_close(c);
         return NULL;

@@ -1,6 +1,7 @@
 /* control_plane.c - see control_plane.h */
 #include "services/signaling/control_plane.h"
 
+#include "common/control/control_event.h"
 #include "common/runtime/clock.h"
 #include "common/runtime/log.h"
 #include "common/runtime/message_port.h"
@@ -43,7 +44,9 @@ static bool listen_for_announcements(struct control_plane *p, const struct net_a
     char url[NET_ADDR_TEXT_CAP + 8];
     (void)snprintf(url, sizeof(url), "tcp://%s", net_addr_format(listen, address, sizeof(address)));
     p->announcements = message_port_open(MESSAGE_PORT_SUB, fault);
-    if (p->announcements == NULL || !message_port_listen(p->announcements, url, fault)) {
+    if (p->announcements == NULL ||
+        !message_port_subscribe(p->announcements, (struct bytes_view){0}) ||
+        !message_port_listen(p->announcements, url, fault)) {
         return false;
     }
     p->announcements_watch =
@@ -217,6 +220,19 @@ static void note_news(struct control_plane *p, enum fleet_news news,
     }
 }
 
+static void take_session_event(struct control_plane *p, struct bytes_view message)
+{
+    struct control_session_event event;
+    if (!control_decode_session_event(p->decoder, message, &event)) {
+        metric_add(&p->counts.malformed_total, 1);
+        return;
+    }
+    metric_add(&p->counts.session_events_total, 1);
+    if (event.kind == CONTROL_SESSION_EVENT_ENDED) {
+        call_watch_note_ended(p->watched_calls, event.call_id, event.reason);
+    }
+}
+
 static void hear_announcements(struct control_plane *p, uint64_t now_us)
 {
     struct bytes_view message;
@@ -224,7 +240,7 @@ static void hear_announcements(struct control_plane *p, uint64_t now_us)
          i++) {
         struct control_announcement announcement;
         if (!control_decode_announcement(p->decoder, message, &announcement)) {
-            metric_add(&p->counts.malformed_total, 1);
+            take_session_event(p, message);
             continue;
         }
         size_t slot = 0;

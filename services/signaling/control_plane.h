@@ -1,7 +1,7 @@
 /*
  * control_plane.h - the transceivers of the cluster, heard and asked over NNG
  *
- * Takes:   announcements on one SUB socket; requests to an instance by its id.
+ * Takes:   announcements and news of calls on one SUB socket; requests to an instance by its id.
  * Gives:   the fleet as it is now; one outcome for each request that was taken.
  * Owns:    the fleet, who watches its calls, and one session_client for each instance, from its
  *          first announcement until 60 s after its last one.
@@ -29,7 +29,8 @@
 struct control_plane_counts {
     metric_value announcements_total[FLEET_NEWS_COUNT];
     metric_value malformed_total;
-    metric_value unreachable_total; /* an announced control URL that can not be dialled */
+    metric_value session_events_total; /* news of calls */
+    metric_value unreachable_total;    /* an announced control URL that can not be dialled */
     metric_value transceivers[CONTROL_PLANE_STATE_COUNT];
 };
 

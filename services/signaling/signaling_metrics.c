@@ -63,6 +63,9 @@ static void print_plane(struct metrics_text *t, const struct control_plane_count
         sample(t, "news", news[i], &plane->announcements_total[i]);
     }
     sample(t, "news", "malformed", &plane->malformed_total);
+    metrics_family(t, "earshot_signaling_session_events_total", METRIC_COUNTER,
+                   "News of calls that transceivers told.");
+    metrics_sample_u64(t, NULL, metric_get(&plane->session_events_total));
     metrics_family(t, "earshot_signaling_transceivers_unreachable_total", METRIC_COUNTER,
                    "Transceivers whose control URL could not be used.");
     metrics_sample_u64(t, NULL, metric_get(&plane->unreachable_total));

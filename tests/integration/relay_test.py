@@ -379,8 +379,8 @@ class RelayTest(unittest.TestCase):
             transceiver.instance = 99
             transceiver.announce(media_address=media)
         publisher.publish(announcement(CLUSTER + 1, 98, "127.0.0.1:4000", 1))
-        publisher.publish(b"")
-        publisher.publish(os.urandom(500))
+        publisher.publish(b"\x0a")
+        publisher.publish(b"\x0a" + os.urandom(499))
         publisher.publish(field(1, bytes(10)))
         publisher.publish(announcement(CLUSTER, 97, "localhost:4000", 1))
         names = {"forbidden": 3, "other_cluster": 1}

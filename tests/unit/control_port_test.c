@@ -1,6 +1,7 @@
 /* control_port_test.c - requests over real NNG and their stored replies; announcements */
 #include "tests/testing.h"
 
+#include "common/control/control_event.h"
 #include "common/runtime/message_port.h"
 #include "services/transceiver/port/control_port.h"
 #include "tests/loopback_shard.h"
@@ -44,6 +45,7 @@ static void listen_for_announcements(struct world *w, size_t i)
     const struct net_addr address = far_end_free_address(SOCK_STREAM);
     w->announcements[i] = open_port(MESSAGE_PORT_SUB);
     tcp_url(&address, url);
+    assert_true(message_port_subscribe(w->announcements[i], (struct bytes_view){0}));
     assert_true(message_port_listen(w->announcements[i], url, &fault));
     (void)snprintf(config->announce[i], sizeof(config->announce[i]), "%s",
                    net_addr_format(&address, text, sizeof(text)));
@@ -61,6 +63,7 @@ static void open_world(struct world *w)
     listen_for_announcements(w, 1);
     struct net_addr address = far_end_free_address(SOCK_STREAM);
     w->shard.config.control_port = address.port;
+    w->shard.config.events_port = far_end_free_address(SOCK_STREAM).port;
     w->shard.config.media_port = 4000;
     tcp_url(&address, url);
     address.port = 0;
@@ -100,14 +103,15 @@ static uint64_t now_us(const struct world *w)
 static bool serve(struct world *w, int fd, int timeout_ms)
 {
     int fds[CONTROL_PORT_FDS];
-    control_port_want(w->port, fds);
-    struct pollfd wait[CONTROL_PORT_FDS + 1] = {
-        {.fd = fds[0], .events = POLLIN}, {.fd = fds[1], .events = POLLIN}, {fd, POLLIN, 0}};
-    (void)poll(wait, COUNT_OF(wait), timeout_ms);
+    struct pollfd wait[CONTROL_PORT_FDS + 1] = {{fd, POLLIN, 0}};
+    const size_t count = control_port_want(w->port, fds);
+    for (size_t i = 0; i < count; i++) {
+        wait[1 + i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+    }
+    (void)poll(wait, 1 + count, timeout_ms);
     const uint64_t served_us = now_us(w);
     control_port_service(w->port, served_us);
-    assert_true(control_port_next_timeout(w->port) > served_us);
-    return wait[CONTROL_PORT_FDS].revents != 0;
+    return wait[0].revents != 0;
 }
 
 static struct control_announcement hear_announcement(struct world *w, size_t i)
@@ -116,10 +120,10 @@ static struct control_announcement hear_announcement(struct world *w, size_t i)
     struct control_announcement a;
     const uint64_t until_us = clock_now_us() + PATIENCE_US;
     while (!serve(w, message_port_receive_fd(w->announcements[i]), 20) ||
-           !message_port_receive(w->announcements[i], &message)) {
+           !message_port_receive(w->announcements[i], &message) ||
+           !control_decode_announcement(w->decoder, message, &a)) {
         assert_true(clock_now_us() < until_us);
     }
-    assert_true(control_decode_announcement(w->decoder, message, &a));
     return a;
 }
 
@@ -194,6 +198,8 @@ static void everybody_hears_all_that_placement_needs(void **state)
         assert_true(a.sequence > 0);
         (void)snprintf(text, sizeof(text), "tcp://127.0.0.1:%u", w.shard.config.control_port);
         assert_string_equal(a.control_url, text);
+        (void)snprintf(text, sizeof(text), "tcp://127.0.0.1:%u", w.shard.config.events_port);
+        assert_string_equal(a.events_url, text);
     }
     close_world(&w);
 }
@@ -275,6 +281,100 @@ static void a_request_is_answered_by_its_shard(void **state)
     close_world(&w);
 }
 
+/* --- events ----------------------------------------------------------------------------------- */
+
+/* Who hears the events of one call: dialled, and connected. */
+static struct message_port *listen_to_call(struct world *w, const char *call_id)
+{
+    char url[96];
+    uint8_t topic[CONTROL_TOPIC_CAP];
+    struct fault fault = {0};
+    const uint64_t until_us = clock_now_us() + PATIENCE_US;
+    struct message_port *p = open_port(MESSAGE_PORT_SUB);
+    (void)snprintf(url, sizeof(url), "tcp://127.0.0.1:%u", w->shard.config.events_port);
+    assert_true(
+        message_port_subscribe(p, bytes_view_of(topic, control_sideband_topic(call_id, topic))));
+    assert_true(message_port_dial(p, url, &fault));
+    while (message_port_connections(p) == 0) {
+        assert_true(clock_now_us() < until_us);
+        (void)serve(w, -1, 5);
+    }
+    return p;
+}
+
+static struct control_sideband_event hear_event(struct world *w, struct message_port *p)
+{
+    struct bytes_view message;
+    struct control_sideband_event event;
+    const uint64_t until_us = clock_now_us() + PATIENCE_US;
+    while (!serve(w, message_port_receive_fd(p), 20) || !message_port_receive(p, &message)) {
+        assert_true(clock_now_us() < until_us);
+    }
+    assert_true(control_decode_sideband_event(w->decoder, message, &event));
+    return event;
+}
+
+static struct control_session_event hear_news(struct world *w)
+{
+    struct bytes_view message;
+    struct control_session_event event;
+    const uint64_t until_us = clock_now_us() + PATIENCE_US;
+    while (!serve(w, message_port_receive_fd(w->announcements[1]), 20) ||
+           !message_port_receive(w->announcements[1], &message) ||
+           !control_decode_session_event(w->decoder, message, &event)) {
+        assert_true(clock_now_us() < until_us);
+    }
+    return event;
+}
+
+static struct control_request attach_request(const char *call_id, uint8_t request_id)
+{
+    struct control_request attach = {.request_id = {request_id}, .kind = CONTROL_ATTACH_SIDEBAND};
+    struct control_attach_sideband *a = &attach.body.attach_sideband;
+    (void)snprintf(a->call.call_id, sizeof(a->call.call_id), "%s", call_id);
+    a->sideband_id = 7;
+    a->lease_ms = 15000;
+    return attach;
+}
+
+static void a_side_band_and_signaling_hear_that_a_call_is_over(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w);
+    (void)hear_announcement(&w, 1); /* it is connected */
+    loopback_shard_greet(&w.shard);
+    struct control_request create = loopback_shard_create_request("rtc_1");
+    assert_int_equal(ask(&w, &create).refusal, CONTROL_REFUSAL_NONE);
+    assert_int_equal(hear_news(&w).kind, CONTROL_SESSION_EVENT_CREATED);
+    struct message_port *listener = listen_to_call(&w, "rtc_1");
+    struct message_port *other = listen_to_call(&w, "rtc_2");
+    const struct control_request attach = attach_request("rtc_1", 2);
+    assert_true(ask(&w, &attach).is_new_sideband);
+    assert_false(ask(&w, &attach).is_new_sideband); /* it is not answered from the store */
+    struct control_request end = {.request_id = {3}, .kind = CONTROL_END_SESSION};
+    (void)snprintf(end.body.end_session.call.call_id, sizeof(end.body.end_session.call.call_id),
+                   "rtc_1");
+    assert_int_equal(ask(&w, &end).refusal, CONTROL_REFUSAL_NONE);
+    const struct control_sideband_event event = hear_event(&w, listener);
+    assert_string_equal(event.call_id, "rtc_1");
+    assert_int_equal(event.sequence, 1);
+    assert_true(event.is_end);
+    assert_true(bytes_equal(event.text, bytes_view_of_text("hangup")));
+    const struct control_session_event news = hear_news(&w);
+    assert_int_equal(news.kind, CONTROL_SESSION_EVENT_ENDED);
+    assert_int_equal(news.instance_id, LOOPBACK_SHARD_INSTANCE);
+    assert_string_equal(news.call_id, "rtc_1");
+    assert_true(bytes_equal(news.reason, bytes_view_of_text("hangup")));
+    assert_true(news.timeline.count > 0);
+    assert_true(news.totals.count > 0);
+    struct bytes_view message;
+    assert_false(message_port_receive(other, &message));
+    message_port_close(other);
+    message_port_close(listener);
+    close_world(&w);
+}
+
 /* NNG sends a request again when its answer is late: it must not make a second call. */
 static void the_same_request_gets_the_same_reply_for_thirty_seconds(void **state)
 {
@@ -345,6 +445,7 @@ int main(void)
         cmocka_unit_test(a_change_is_said_at_once),
         cmocka_unit_test(a_full_transceiver_says_so),
         cmocka_unit_test(a_request_is_answered_by_its_shard),
+        cmocka_unit_test(a_side_band_and_signaling_hear_that_a_call_is_over),
         cmocka_unit_test(the_same_request_gets_the_same_reply_for_thirty_seconds),
         cmocka_unit_test(what_is_no_request_is_refused_and_the_next_one_is_heard),
         cmocka_unit_test(a_port_that_is_taken_is_one_fault_and_the_one_before_goes_on),

@@ -1,6 +1,7 @@
 /* message_port_test.c - messages over loopback TCP: bounds, resends, and descriptors that tell */
 #include "tests/testing.h"
 
+#include "common/runtime/clock.h"
 #include "common/runtime/message_port.h"
 
 #include <arpa/inet.h>
@@ -36,6 +37,7 @@ static struct message_port *open_port(enum message_port_kind kind, bool listens)
     struct fault fault = {0};
     struct message_port *p = message_port_open(kind, &fault);
     assert_non_null(p);
+    assert_true(kind != MESSAGE_PORT_SUB || message_port_subscribe(p, (struct bytes_view){0}));
     if (listens) {
         assert_true(message_port_listen(p, url, &fault));
     } else {
@@ -233,6 +235,48 @@ static void a_length_above_the_limit_costs_its_sender_the_connection_and_nobody_
     message_port_close(sub);
 }
 
+static void a_topic_is_heard_while_it_is_subscribed_and_no_other(void **state)
+{
+    (void)state;
+    struct message_port *sub = open_port(MESSAGE_PORT_SUB, true);
+    struct message_port *pub = open_port(MESSAGE_PORT_PUB, false);
+    message_port_unsubscribe(sub, (struct bytes_view){0});
+    assert_true(message_port_subscribe(sub, bytes_view_of_text("a:")));
+    publish_until_heard(pub, sub, "a:first");
+    assert_true(message_port_send(pub, bytes_view_of_text("b:nobody")));
+    assert_true(message_port_send(pub, bytes_view_of_text("a:second")));
+    assert_text(expect_message(sub), "a:second");
+    assert_true(message_port_subscribe(sub, bytes_view_of_text("b:")));
+    message_port_unsubscribe(sub, bytes_view_of_text("a:"));
+    assert_true(message_port_send(pub, bytes_view_of_text("a:nobody")));
+    assert_true(message_port_send(pub, bytes_view_of_text("b:third")));
+    assert_text(expect_message(sub), "b:third");
+    message_port_close(pub);
+    message_port_close(sub);
+}
+
+static void wait_for_connections(const struct message_port *p, int count)
+{
+    const uint64_t until_us = clock_now_us() + PATIENCE_MS * UINT64_C(1000);
+    while (message_port_connections(p) != count) {
+        assert_true(clock_now_us() < until_us);
+        (void)poll(NULL, 0, 2);
+    }
+}
+
+static void connections_are_counted_as_they_come_and_go(void **state)
+{
+    (void)state;
+    struct message_port *sub = open_port(MESSAGE_PORT_SUB, true);
+    assert_int_equal(message_port_connections(sub), 0);
+    struct message_port *pub = open_port(MESSAGE_PORT_PUB, false);
+    wait_for_connections(sub, 1);
+    wait_for_connections(pub, 1);
+    message_port_close(pub);
+    wait_for_connections(sub, 0);
+    message_port_close(sub);
+}
+
 static void a_fault_names_the_url(void **state)
 {
     (void)state;
@@ -261,6 +305,8 @@ int main(void)
                                choose_url),
         cmocka_unit_test_setup(
             a_length_above_the_limit_costs_its_sender_the_connection_and_nobody_else, choose_url),
+        cmocka_unit_test_setup(a_topic_is_heard_while_it_is_subscribed_and_no_other, choose_url),
+        cmocka_unit_test_setup(connections_are_counted_as_they_come_and_go, choose_url),
         cmocka_unit_test_setup(a_fault_names_the_url, choose_url),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

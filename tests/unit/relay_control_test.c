@@ -218,7 +218,8 @@ static void only_what_was_taken_reaches_the_workers_and_all_is_counted(void **st
     say_until_heard(port, &w, media);
     say(port, LOOPBACK_RELAY_CLUSTER + 1, 5000, media);
     say(port, LOOPBACK_RELAY_CLUSTER, 5001, stranger);
-    assert_true(message_port_send(port, bytes_view_of_text("garbage")));
+    assert_true(message_port_send(port, bytes_view_of_text("what is for signaling")));
+    assert_true(message_port_send(port, bytes_view_of_text(CONTROL_ANNOUNCEMENT_TOPIC "garbage")));
     loopback_relay_wait_for(&counters->announcements_malformed, 1);
     stop(&w);
     (void)pthread_join(thread, NULL);
