@@ -14,9 +14,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SERVICE     "transceiver"
-#define LOOP_MAX    64
-#define TURN_US_MAX (500 * US_PER_MS)
+#define SERVICE       "transceiver"
+#define LOOP_MAX      64
+#define LAST_WORDS_MS 50
+#define TURN_US_MAX   (500 * US_PER_MS)
 /* With `address: auto` a name may not resolve before its service has started. */
 #define ADDRESS_WAIT_US (30 * US_PER_S)
 
@@ -171,11 +172,21 @@ static bool start(struct transceiver *t, struct fault *fault)
     return true;
 }
 
+/* What the shards said last: NNG's threads need a moment to write it. */
+static void publish_last_words(struct transceiver *t)
+{
+    control_port_service(t->control, clock_now_us());
+    (void)poll(NULL, 0, LAST_WORDS_MS);
+}
+
 static void stop(struct transceiver *t)
 {
     admin_http_stop();
     for (size_t i = 0; i < t->loop_count; i++) {
         event_loop_stop(t->loops[i]);
+    }
+    if (t->control != NULL) {
+        publish_last_words(t);
     }
     control_port_close(t->control);
     for (size_t i = 0; i < t->loop_count; i++) {
@@ -250,15 +261,14 @@ static void run(struct transceiver *t, int signal_fd)
     uint64_t now_us = clock_now_us();
     while (!t->is_draining || (session_count(t) > 0 && now_us < t->drain_deadline_us)) {
         int fds[CONTROL_PORT_FDS];
-        control_port_want(t->control, fds);
-        struct pollfd wait[1 + CONTROL_PORT_FDS] = {
-            {.fd = signal_fd, .events = POLLIN},
-            {.fd = fds[0], .events = POLLIN},
-            {.fd = fds[1], .events = POLLIN},
-        };
+        struct pollfd wait[1 + CONTROL_PORT_FDS] = {{.fd = signal_fd, .events = POLLIN}};
+        const size_t count = control_port_want(t->control, fds);
+        for (size_t i = 0; i < count; i++) {
+            wait[1 + i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+        }
         const uint64_t due_us =
             time_earlier(control_port_next_timeout(t->control), now_us + TURN_US_MAX);
-        (void)poll(wait, COUNT_OF(wait), (int)(time_since(now_us, due_us) / US_PER_MS) + 1);
+        (void)poll(wait, 1 + count, (int)(time_since(now_us, due_us) / US_PER_MS) + 1);
         now_us = clock_now_us();
         enum process_signal signal = PROCESS_SIGNAL_NONE;
         while ((signal = process_signal_read(signal_fd)) != PROCESS_SIGNAL_NONE) {

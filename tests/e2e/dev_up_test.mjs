@@ -74,6 +74,7 @@ check('a second start takes less than 3 s', Math.min(...starts) < 3000, starts);
 // A port in use: of each service, TCP and UDP, public and internal.
 const taken = [['signaling', 'tcp', 8080], ['relay', 'udp', 3478], ['relay', 'udp', 3503],
   ['relay', 'tcp', 7102], ['transceiver', 'udp', 4000], ['transceiver', 'tcp', 7001],
+  ['transceiver', 'tcp', 7002],
   ['signaling', 'tcp', 7101], ['inference-stub', 'tcp', 7200], ['relay', 'tcp', 7801],
   ['transceiver', 'tcp', 7802], ['signaling', 'tcp', 7803], ['inference-stub', 'tcp', 7804]];
 for (const [service, kind, port] of taken) {

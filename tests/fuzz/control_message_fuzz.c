@@ -2,7 +2,7 @@
  *
  * What decodes must encode again, and decode again: a view that ran past its field would show.
  */
-#include "common/control/control_message.h"
+#include "common/control/control_event.h"
 
 #include <assert.h>
 
@@ -24,6 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         struct control_announcement announcement;
         struct control_request request;
         struct control_reply reply;
+        struct control_session_event session_event;
+        struct control_sideband_event sideband_event;
     } out;
     const struct bytes_span room = {.data = message, .cap = sizeof(message)};
     const struct bytes_view input = bytes_view_of(data, len);
@@ -46,6 +48,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (control_decode_reply(decoder, input, &out.reply)) {
         is_same = control_decode_reply(second_decoder,
                                        encoded(control_encode_reply(&out.reply, room)), &out.reply);
+    }
+    assert(is_same);
+    if (control_decode_session_event(decoder, input, &out.session_event)) {
+        is_same = control_decode_session_event(
+            second_decoder, encoded(control_encode_session_event(&out.session_event, room)),
+            &out.session_event);
+    }
+    assert(is_same);
+    if (control_decode_sideband_event(decoder, input, &out.sideband_event)) {
+        is_same = control_decode_sideband_event(
+            second_decoder, encoded(control_encode_sideband_event(&out.sideband_event, room)),
+            &out.sideband_event);
     }
     assert(is_same);
     return 0;

@@ -110,11 +110,12 @@ class Transceiver:
         self.folder, self.key = folder, key
         self.media_port = free_port(socket.SOCK_DGRAM)
         self.control_port, self.admin_port = free_port(), free_port()
+        self.events_port = free_port()
         self.keys = os.path.join(folder, "keys")
         key.store(self.keys)
         self.subscriber = Subscriber()
         self.config = {"address": "127.0.0.1", "keys": self.keys, "media_port": self.media_port,
-                       "control_port": self.control_port,
+                       "control_port": self.control_port, "events_port": self.events_port,
                        "announce": f'["127.0.0.1:{self.subscriber.port}"]',
                        "backend": f"127.0.0.1:{backend_port}", "udp_buffer": "64KB",
                        "admin_listen": f"127.0.0.1:{self.admin_port}", **config}
@@ -174,7 +175,10 @@ class Transceiver:
         """The next one that says so; `wanted` is {"field_NUMBER": value}."""
         deadline = time.monotonic() + FIND_S
         while True:
-            heard = fields(fields(self.subscriber.hear())[1][0])
+            envelope = fields(self.subscriber.hear())
+            if 1 not in envelope:  # news of a call
+                continue
+            heard = fields(envelope[1][0])
             if all(heard.get(int(name[6:]), [0])[0] == value for name, value in wanted.items()):
                 return heard
             assert time.monotonic() < deadline, heard
@@ -518,6 +522,7 @@ class TransceiverTest(unittest.TestCase):
         for port, kind, line in (
                 ("media_port", socket.SOCK_DGRAM, "bind udp 127.0.0.1:{}: Address already in use"),
                 ("control_port", socket.SOCK_STREAM, "listen tcp://127.0.0.1:{}: Address in use"),
+                ("events_port", socket.SOCK_STREAM, "listen tcp://127.0.0.1:{}: Address in use"),
                 ("admin_port", socket.SOCK_STREAM, "127.0.0.1:{}")):
             with self.subTest(port):
                 transceiver = self.transceiver(start=False)

@@ -51,6 +51,7 @@ static void the_shipped_file_loads_with_its_defaults(void **state)
     assert_int_equal(c.cluster_id, 1);
     assert_int_equal(c.media_port, 4000);
     assert_int_equal(c.control_port, 7001);
+    assert_int_equal(c.events_port, 7002);
     assert_int_equal(c.shard_count, 1);
     assert_int_equal(c.udp_buffer_bytes, 4 << 20);
     assert_int_equal(c.announce_count, 2);
@@ -102,6 +103,7 @@ static void each_bound_is_held_and_each_wrong_value_named(void **state)
         {WHOLE "shards: 0\n", "shards"},
         {WHOLE "shards: 65\n", "shards"},
         {WHOLE "control_port: 0\n", "control_port"},
+        {WHOLE "events_port: 7001\n", "events_port"},
         {WHOLE "udp_buffer: 64KB\n", NULL},
         {WHOLE "udp_buffer: 65535\n", "udp_buffer"},
         {WHOLE "sessions_max: 0\n", "sessions_max"},

@@ -6,7 +6,7 @@
 #include "tests/testing.h"
 
 #include "common/backend_link/backend_payload.h"
-#include "common/control/control_message.h"
+#include "common/control/control_event.h"
 #include "common/crypto/aes_block.h"
 #include "common/crypto/hkdf.h"
 #include "common/routing/relay_shim.h"
@@ -19,6 +19,7 @@
 #define KEY_ID       7
 #define CLUSTER_ID   1
 #define INSTANCE_ID  0x5eed0001
+#define SIDEBAND_ID  0x51de0007
 #define SESSION_ID   0x00002a03 /* shard 0, slot 42, generation 3 */
 #define CALL_ID_TEXT "rtc_H0-PHtjQYoeTQjD284teUfQ"
 #define TEXT_CAP     2048
@@ -239,6 +240,68 @@ static void refusal(char *text)
         in.request_id[i] = (uint8_t)i;
     }
     encoded(control_encode_reply(&in, (struct bytes_span){out, 0, sizeof(out)}), out, text);
+}
+
+static void fill_call(struct control_call *call)
+{
+    memcpy(call->call_id, CALL_ID_TEXT, sizeof(CALL_ID_TEXT));
+}
+
+static void attach_sideband(char *text)
+{
+    struct control_request in = {
+        .kind = CONTROL_ATTACH_SIDEBAND,
+        .body.attach_sideband = {.sideband_id = SIDEBAND_ID, .lease_ms = 15000}};
+    uint8_t out[512];
+    fill_call(&in.body.attach_sideband.call);
+    encoded(control_encode_request(&in, (struct bytes_span){out, 0, sizeof(out)}), out, text);
+}
+
+static void attached(char *text)
+{
+    const struct control_reply in = {
+        .kind = CONTROL_ATTACH_SIDEBAND, .sideband_sequence = 2, .is_new_sideband = true};
+    uint8_t out[512];
+    encoded(control_encode_reply(&in, (struct bytes_span){out, 0, sizeof(out)}), out, text);
+}
+
+static void inject_event(char *text)
+{
+    struct control_request in = {
+        .kind = CONTROL_INJECT_EVENT,
+        .body.inject_event = {.sideband_id = SIDEBAND_ID,
+                              .event = bytes_view_of_text("{\"type\":\"response.cancel\"}")}};
+    uint8_t out[512];
+    fill_call(&in.body.inject_event.call);
+    encoded(control_encode_request(&in, (struct bytes_span){out, 0, sizeof(out)}), out, text);
+}
+
+static void sideband_event(char *text)
+{
+    const struct control_sideband_event in = {
+        .call_id = CALL_ID_TEXT,
+        .sequence = 3,
+        .waiting = {2},
+        .waiting_count = 1,
+        .text = bytes_view_of_text("{\"type\":\"response.done\"}"),
+    };
+    uint8_t out[512];
+    encoded(control_encode_sideband_event(&in, (struct bytes_span){out, 0, sizeof(out)}), out,
+            text);
+}
+
+static void session_event(char *text)
+{
+    const struct control_session_event in = {
+        .instance_id = INSTANCE_ID,
+        .call_id = CALL_ID_TEXT,
+        .kind = CONTROL_SESSION_EVENT_ENDED,
+        .reason = bytes_view_of_text("hangup"),
+        .timeline = {.fact = {{"answer", 3000}}, .count = 1},
+        .totals = {.fact = {{"in_frames", 150}}, .count = 1},
+    };
+    uint8_t out[512];
+    encoded(control_encode_session_event(&in, (struct bytes_span){out, 0, sizeof(out)}), out, text);
 }
 
 static void header(struct backend_frame frame, char *text)
@@ -467,6 +530,11 @@ static const struct example {
     {WIRE, "call id", call_id},
     {WIRE, "announcement", announcement},
     {WIRE, "end session", end_session},
+    {WIRE, "attach sideband", attach_sideband},
+    {WIRE, "attached", attached},
+    {WIRE, "inject event", inject_event},
+    {WIRE, "sideband event", sideband_event},
+    {WIRE, "session event", session_event},
     {WIRE, "refusal", refusal},
     {BACKEND, "AUDIO_IN header", audio_in},
     {BACKEND, "AUDIO_OUT header", audio_out},

@@ -102,6 +102,7 @@ static void fill_session(const struct call_setup *setup,
     out->identity = setup->identity;
     out->silences = setup->silences;
     out->outbox = setup->outbox;
+    out->sidebands = setup->sidebands;
     out->random = setup->random;
     out->unix_offset_us = setup->unix_offset_us;
     out->setup_timeout_us = config->setup_timeout_us;
@@ -212,7 +213,7 @@ uint32_t call_setup_create(struct call_setup *setup, const struct control_create
                       RETRY_AFTER_MS);
     }
     if (request->session_json.len > CALL_SETUP_SESSION_JSON_MAX) {
-        return refuse(out, CONTROL_TOO_LARGE, "the session is longer than 32768 bytes", 0);
+        return refuse(out, CONTROL_TOO_LARGE, "the session is longer than 196608 bytes", 0);
     }
     switch (
         sdp_offer_parse(request->offer_sdp, false, &offer, setup->reason, sizeof(setup->reason))) {

@@ -18,7 +18,7 @@
 #include "services/transceiver/port/transceiver_config.h"
 
 /* It is kept as long as the call: another backend may have to be told. */
-#define CALL_SETUP_SESSION_JSON_MAX 32768
+#define CALL_SETUP_SESSION_JSON_MAX 196608
 
 struct call_setup {
     const struct transceiver_config *config;
@@ -28,6 +28,7 @@ struct call_setup {
     struct key_ring *key_ring;
     struct session_registry *registry;
     struct outbox *outbox;
+    struct sideband_outbox *sidebands;
     struct random_source random;
     uint32_t instance_id;
     uint64_t unix_offset_us;           /* Unix time less now_us */

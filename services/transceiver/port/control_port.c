@@ -13,6 +13,8 @@
 #define REPLY_KEPT_US   (30 * US_PER_S)
 #define URL_CAP         96
 #define REQUESTS_A_TURN 64
+/* Letters of a shard: requests are answered under a flood of them. */
+#define LETTERS_A_TURN 256
 
 struct stored_reply {
     uint8_t request_id[CONTROL_REQUEST_ID_BYTES];
@@ -25,6 +27,7 @@ struct control_port {
     struct control_port_config config;
     struct message_port *requests;
     struct message_port *announcements;
+    struct message_port *events;
     struct name_resolver *resolver;
     struct control_decoder *decoder;
     struct net_addr dialled[CONTROL_PORT_DIALS_MAX];
@@ -41,24 +44,39 @@ struct control_port {
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-static void control_url(const struct control_port *p, char url[URL_CAP])
+static void url_of_port(const struct control_port *p, uint16_t port, char url[URL_CAP])
 {
     char text[NET_ADDR_TEXT_CAP];
     struct net_addr address = p->config.address;
-    address.port = p->config.config->control_port;
+    address.port = port;
     (void)snprintf(url, URL_CAP, "tcp://%s", net_addr_format(&address, text, sizeof(text)));
+}
+
+static struct message_port *open_listener(const struct control_port *p, enum message_port_kind kind,
+                                          uint16_t port, struct fault *fault)
+{
+    char url[URL_CAP];
+    url_of_port(p, port, url);
+    struct message_port *listener = message_port_open(kind, fault);
+    if (listener != NULL && !message_port_listen(listener, url, fault)) {
+        message_port_close(listener);
+        return NULL;
+    }
+    return listener;
 }
 
 static bool open_ports(struct control_port *p, struct fault *fault)
 {
     const char *targets[TRANSCEIVER_TARGETS_MAX];
-    char url[URL_CAP];
     for (size_t i = 0; i < p->config.config->announce_count; i++) {
         targets[i] = p->config.config->announce[i];
     }
-    control_url(p, url);
-    p->requests = message_port_open(MESSAGE_PORT_REP, fault);
-    if (p->requests == NULL || !message_port_listen(p->requests, url, fault)) {
+    p->requests = open_listener(p, MESSAGE_PORT_REP, p->config.config->control_port, fault);
+    if (p->requests == NULL) {
+        return false;
+    }
+    p->events = open_listener(p, MESSAGE_PORT_PUB, p->config.config->events_port, fault);
+    if (p->events == NULL) {
         return false;
     }
     p->announcements = message_port_open(MESSAGE_PORT_PUB, fault);
@@ -108,6 +126,7 @@ void control_port_close(struct control_port *p)
     }
     message_port_close(p->requests);
     message_port_close(p->announcements);
+    message_port_close(p->events);
     name_resolver_stop(p->resolver);
     control_decoder_destroy(p->decoder);
     for (size_t i = 0; p->replies != NULL && i < CONTROL_PORT_REPLIES_MAX; i++) {
@@ -184,7 +203,8 @@ static void announce(struct control_port *p, uint64_t now_us)
     (void)snprintf(a.version, sizeof(a.version), "%s", EARSHOT_VERSION);
     (void)snprintf(a.admin_url, sizeof(a.admin_url), "http://%s",
                    net_addr_format(&config->admin_listen, admin, sizeof(admin)));
-    control_url(p, a.control_url);
+    url_of_port(p, config->control_port, a.control_url);
+    url_of_port(p, config->events_port, a.events_url);
     add_loads(p, &a);
     add_keys(p, &a);
     a.state = state_of(p, &a);
@@ -305,10 +325,11 @@ static void ask_for_page(struct control_port *p, const struct control_request *r
     }
 }
 
-/* What only asks may be asked twice. */
+/* What only asks, or says the same as before, may be said twice. */
 static bool is_question(enum control_request_kind kind)
 {
-    return kind == CONTROL_GET_SESSION || kind == CONTROL_LIST_SESSIONS;
+    return kind == CONTROL_GET_SESSION || kind == CONTROL_LIST_SESSIONS ||
+           kind == CONTROL_ATTACH_SIDEBAND;
 }
 
 static void send_reply(struct control_port *p, struct bytes_view message)
@@ -348,10 +369,42 @@ static void answer(struct control_port *p, struct bytes_view message, uint64_t n
     send_reply(p, bytes_view_of(p->message, len));
 }
 
-void control_port_want(const struct control_port *p, int fds[CONTROL_PORT_FDS])
+/* --- events ----------------------------------------------------------------------------------- */
+
+/* PUB never waits: who does not read loses messages, and sees it by their numbers. */
+static void publish_letters(struct control_port *p, struct event_mail *mail)
 {
-    fds[0] = message_port_receive_fd(p->requests);
-    fds[1] = name_resolver_fd(p->resolver);
+    enum event_mail_kind kind;
+    struct bytes_view message;
+    event_mail_hear(mail);
+    for (int i = 0; i < LETTERS_A_TURN && event_mail_peek(mail, &kind, &message); i++) {
+        struct message_port *port = kind == EVENT_MAIL_SIDEBAND ? p->events : p->announcements;
+        (void)!message_port_send(port, message);
+        event_mail_drop(mail);
+    }
+}
+
+static bool has_letters(const struct control_port *p)
+{
+    enum event_mail_kind kind;
+    struct bytes_view message;
+    for (size_t i = 0; i < p->config.loop_count; i++) {
+        if (event_mail_peek(event_loop_mail(p->config.loops[i]), &kind, &message)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+size_t control_port_want(const struct control_port *p, int fds[CONTROL_PORT_FDS])
+{
+    size_t count = 0;
+    fds[count++] = message_port_receive_fd(p->requests);
+    fds[count++] = name_resolver_fd(p->resolver);
+    for (size_t i = 0; i < p->config.loop_count; i++) {
+        fds[count++] = event_mail_fd(event_loop_mail(p->config.loops[i]));
+    }
+    return count;
 }
 
 void control_port_service(struct control_port *p, uint64_t now_us)
@@ -361,6 +414,9 @@ void control_port_service(struct control_port *p, uint64_t now_us)
     for (int i = 0; i < REQUESTS_A_TURN && message_port_receive(p->requests, &message); i++) {
         answer(p, message, now_us);
     }
+    for (size_t i = 0; i < p->config.loop_count; i++) {
+        publish_letters(p, event_loop_mail(p->config.loops[i]));
+    }
     if (now_us >= p->announce_us || is_backend_up(p) != p->was_backend_up) {
         announce(p, now_us);
     }
@@ -368,5 +424,5 @@ void control_port_service(struct control_port *p, uint64_t now_us)
 
 uint64_t control_port_next_timeout(const struct control_port *p)
 {
-    return p->announce_us;
+    return has_letters(p) ? 0 : p->announce_us;
 }

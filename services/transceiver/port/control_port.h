@@ -1,10 +1,12 @@
 /*
- * control_port.h - the transceiver's side of the control plane: requests and announcements
+ * control_port.h - the transceiver's side of the control plane: requests, announcements, events
  *
  * Takes:   requests of signaling (NNG REP), which the shards answer; addresses of those who want to
  *          know that we live.
- * Gives:   an announcement to each of them every 500 ms and on change (NNG PUB).
- * Owns:    its two NNG sockets, the decoder, the resolver, and the replies of the last 30 s: the
+ * Gives:   an announcement to each of them every 500 ms and on change (NNG PUB), and what the
+ *          shards have mailed: news of calls on the same socket, events for side-bands on one of
+ *          their own, for whoever dials it.
+ * Owns:    its three NNG sockets, the decoder, the resolver, and the replies of the last 30 s: the
  *          same request id gets the same reply, because NNG sends a request again when the answer
  *          is late. Questions (GetSession, ListSessions) are answered anew.
  * Bounds:  CONTROL_PORT_REPLIES_MAX stored replies, the oldest is forgotten; at most
@@ -39,9 +41,9 @@ void control_port_set_key_ring(struct control_port *p, const struct key_ring *ri
 /* Announced from now on; deadline in Unix time. */
 void control_port_drain(struct control_port *p, uint64_t deadline_us, uint64_t now_us);
 
-#define CONTROL_PORT_FDS 2
-/* For poll, each POLLIN. */
-void control_port_want(const struct control_port *p, int fds[CONTROL_PORT_FDS]);
+#define CONTROL_PORT_FDS (2 + SESSION_REGISTRY_SHARDS_MAX)
+/* For poll, each POLLIN: how many. */
+size_t control_port_want(const struct control_port *p, int fds[CONTROL_PORT_FDS]);
 /* After a poll and after next_timeout. */
 void control_port_service(struct control_port *p, uint64_t now_us);
 uint64_t control_port_next_timeout(const struct control_port *p);

@@ -4,6 +4,7 @@
 #include "common/runtime/clock.h"
 #include "common/runtime/log.h"
 #include "services/transceiver/port/backend_target.h"
+#include "services/transceiver/port/datagram_train.h"
 #include "services/transceiver/port/shard_mailbox.h"
 #include "services/transceiver/port/thread_load.h"
 
@@ -116,21 +117,6 @@ void event_loop_destroy(struct event_loop *loop)
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-static void send_datagrams(struct event_loop *loop)
-{
-    struct udp_sending sending[UDP_PORT_BATCH];
-    const size_t count = outbox_datagram_count(loop->calls.outbox);
-    size_t batched = 0;
-    for (size_t i = 0; i < count; i++) {
-        sending[batched++] = relay_leg_wrap(loop->key_ring, loop->config.instance_id,
-                                            outbox_datagram_at(loop->calls.outbox, i));
-        if (batched == UDP_PORT_BATCH || i + 1 == count) {
-            udp_port_send(loop->udp, sending, batched);
-            batched = 0;
-        }
-    }
-}
-
 /* Who can not begin there, as the connection broke, goes away or is full since, tries again. Of no
  * use is then the rest of its START. */
 static void send_frames(struct event_loop *loop, uint64_t now_us)
@@ -154,7 +140,7 @@ static void send_frames(struct event_loop *loop, uint64_t now_us)
 
 static void flush_outbox(struct event_loop *loop, uint64_t now_us)
 {
-    send_datagrams(loop);
+    datagram_train_send(loop->udp, loop->key_ring, loop->config.instance_id, loop->calls.outbox);
     send_frames(loop, now_us);
     outbox_clear(loop->calls.outbox);
 }
@@ -421,6 +407,7 @@ static void turn(struct event_loop *loop)
     serve_timers(loop);
     const uint64_t now_us = clock_now_us();
     flush_outbox(loop, now_us);
+    shard_calls_post(&loop->calls);
     metric_set(loop->config.beat, now_us);
     measure_load(loop, now_us);
 }
@@ -476,6 +463,11 @@ void event_loop_set_key_ring(struct event_loop *loop, const struct key_ring *rin
 void event_loop_drain(struct event_loop *loop)
 {
     shard_mailbox_send(&loop->mailbox, &(struct shard_letter){.kind = SHARD_LETTER_DRAIN});
+}
+
+struct event_mail *event_loop_mail(const struct event_loop *loop)
+{
+    return loop->calls.mail;
 }
 
 const struct event_loop_counters *event_loop_counters(const struct event_loop *loop)

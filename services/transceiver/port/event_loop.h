@@ -51,6 +51,8 @@ void event_loop_call(struct event_loop *loop, const struct control_request *requ
 void event_loop_set_key_ring(struct event_loop *loop, const struct key_ring *ring);
 void event_loop_drain(struct event_loop *loop);
 
+/* For the control thread: event_mail.h. */
+struct event_mail *event_loop_mail(const struct event_loop *loop);
 const struct event_loop_counters *event_loop_counters(const struct event_loop *loop);
 const struct shard_counters *event_loop_calls(const struct event_loop *loop);
 const struct udp_port_counters *event_loop_udp(const struct event_loop *loop);

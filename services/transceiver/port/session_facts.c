@@ -90,6 +90,13 @@ static void fill_outgoing(const struct session_stats *stats, struct control_fact
     add(out, "out_jitter_us", stats->sender.jitter_us);
 }
 
+static void fill_sidebands(const struct sidebands *sidebands, struct control_facts *out)
+{
+    add(out, "sidebands", sidebands_count(sidebands));
+    add(out, "sideband_messages", sidebands->sequence);
+    add(out, "sideband_messages_lost", sidebands->lost);
+}
+
 static void fill_counters(const struct session *s, struct control_facts *out, uint64_t now_us)
 {
     const struct session_stats stats = session_stats(s);
@@ -101,6 +108,7 @@ static void fill_counters(const struct session *s, struct control_facts *out, ui
     add(out, "rtt_us", stats.sender.rtt_us);
     fill_incoming(&stats, out);
     fill_outgoing(&stats, out);
+    fill_sidebands(session_sidebands(s), out);
 }
 
 void session_facts_fill(const struct session *s, uint64_t unix_offset_us, struct control_reply *out,

@@ -2,13 +2,14 @@
 #include "services/transceiver/port/shard_calls.h"
 
 #include "common/runtime/log.h"
+#include "services/transceiver/port/call_sideband.h"
 #include "services/transceiver/port/call_update.h"
 #include "services/transceiver/port/session_facts.h"
 
 #define OUTBOX_DATAGRAMS   1024
 #define OUTBOX_FRAME_BYTES (4u << 20)
 /* Sessions that are given another connection at once: their STARTs fit into the outbox. */
-#define MOVES_MAX 64
+#define MOVES_MAX 16
 /* Who could not begin on a connection that is well is not offered to it in each turn. */
 #define MOVE_AGAIN_US (200 * US_PER_MS)
 _Static_assert(MOVES_MAX *(CALL_SETUP_SESSION_JSON_MAX + 16384) < OUTBOX_FRAME_BYTES, "they fit");
@@ -45,6 +46,12 @@ bool shard_calls_init(struct shard_calls *calls, const struct shard_calls_config
     encoder_effort_init(&calls->effort, config->config->complexity, config->config->complexity_min);
     metric_set(&calls->counters.opus_complexity, calls->effort.complexity);
     calls->outbox = outbox_create(OUTBOX_DATAGRAMS, OUTBOX_FRAME_BYTES);
+    calls->sidebands = sideband_outbox_create(SIDEBAND_OUTBOX_BYTES);
+    calls->mail = event_mail_create(EVENT_MAIL_BYTES);
+    calls->post = (struct event_post){.mail = calls->mail,
+                                      .counters = &calls->counters.post,
+                                      .instance_id = config->instance_id,
+                                      .unix_offset_us = config->unix_offset_us};
     calls->registry = session_registry_create(config->shard, call_setup_capacity(config->config));
     calls->setup = (struct call_setup){
         .config = config->config,
@@ -54,12 +61,14 @@ bool shard_calls_init(struct shard_calls *calls, const struct shard_calls_config
         .key_ring = config->key_ring,
         .registry = calls->registry,
         .outbox = calls->outbox,
+        .sidebands = calls->sidebands,
         .random = config->random,
         .instance_id = config->instance_id,
         .unix_offset_us = config->unix_offset_us,
     };
     init_histograms(&calls->counters);
-    return calls->outbox != NULL && calls->registry != NULL;
+    return calls->outbox != NULL && calls->sidebands != NULL && calls->mail != NULL &&
+           calls->registry != NULL;
 }
 
 void shard_calls_deinit(struct shard_calls *calls)
@@ -72,6 +81,8 @@ void shard_calls_deinit(struct shard_calls *calls)
     }
     session_registry_destroy(calls->registry);
     outbox_destroy(calls->outbox);
+    sideband_outbox_destroy(calls->sidebands);
+    event_mail_destroy(calls->mail);
 }
 
 void shard_calls_set_key_ring(struct shard_calls *calls, struct key_ring *ring)
@@ -90,6 +101,7 @@ static void note_connected(struct shard_calls *calls, const struct session *s, u
 {
     const struct session_timeline *t = session_timeline(s);
     calls->setup.pending_count--;
+    event_post_news(&calls->post, s, CONTROL_SESSION_EVENT_CONNECTED, now_us);
     metric_observe(&calls->counters.setup_ice, t->first_check_us - t->created_us);
     metric_observe(&calls->counters.setup_dtls, t->connected_us - t->created_us);
     if (log_limit_pass(&calls->connected_limit, now_us)) {
@@ -168,7 +180,9 @@ static void note_ended(struct shard_calls *calls, const struct session *s,
     metric_add(&c->red_packets_sent, stats.voice.red_packets);
     metric_add(&c->packets_sent_again, stats.sent_again);
     metric_add(&c->slots_skipped, stats.voice.skipped_slots);
+    metric_add(&c->post.sideband_messages_lost, session_sidebands(s)->lost);
     note_network(c, s, now_us);
+    event_post_news(&calls->post, s, CONTROL_SESSION_EVENT_ENDED, now_us);
     if (log_limit_pass(&calls->ended_limit, now_us)) {
         log_ended(calls, s, reason);
     }
@@ -243,6 +257,11 @@ void shard_calls_settle(struct shard_calls *calls, struct session *s, uint64_t n
     metric_set(&calls->counters.outbox_dropped, outbox_dropped(calls->outbox));
 }
 
+void shard_calls_post(struct shard_calls *calls)
+{
+    event_post_sidebands(&calls->post, calls->sidebands);
+}
+
 void shard_calls_note_load(struct shard_calls *calls, uint64_t busy_permille, uint64_t now_us)
 {
     encoder_effort_note(&calls->effort, busy_permille, now_us);
@@ -314,7 +333,9 @@ static void create_call(struct shard_calls *calls, const struct control_create_s
         log_info("session.created call=%s held_back=%llu", request->call_id,
                  (unsigned long long)calls->created_limit.held_back);
     }
-    shard_calls_settle(calls, session_registry_find(calls->registry, id), now_us);
+    struct session *s = session_registry_find(calls->registry, id);
+    event_post_news(&calls->post, s, CONTROL_SESSION_EVENT_CREATED, now_us);
+    shard_calls_settle(calls, s, now_us);
 }
 
 /* A session that this caller may see: its tenant's, or any for an operator. */
@@ -353,24 +374,51 @@ static void end_call(struct shard_calls *calls, const struct control_end_session
     shard_calls_settle(calls, s, now_us);
 }
 
+/* Likewise when it is saying goodbye. */
+static struct session *find_living_call(const struct shard_calls *calls,
+                                        const struct control_call *call, struct control_reply *out)
+{
+    struct session *s = find_call(calls, call, out);
+    if (s != NULL && session_timeline_state(session_timeline(s)) == SESSION_ENDED) {
+        refuse(out, CONTROL_NOT_FOUND, "the call has ended");
+        s = NULL;
+    }
+    return s;
+}
+
 static void update_call(struct shard_calls *calls, const struct control_update_session *request,
                         struct control_reply *out, uint64_t now_us)
 {
-    struct session *s = find_call(calls, &request->call, out);
-    if (s == NULL) {
-        return;
-    }
-    if (session_timeline_state(session_timeline(s)) == SESSION_ENDED) {
-        refuse(out, CONTROL_NOT_FOUND, "the call has ended");
-        return;
-    }
-    if (call_update(&calls->setup, s, request, out, now_us)) {
+    struct session *s = find_living_call(calls, &request->call, out);
+    if (s != NULL && call_update(&calls->setup, s, request, out, now_us)) {
         metric_add(&calls->counters.ice_restarts, 1);
         if (log_limit_pass(&calls->restarted_limit, now_us)) {
             log_info("session.ice_restarted call=%s generation=%u held_back=%llu",
                      session_call_id(s), out->ice_generation,
                      (unsigned long long)calls->restarted_limit.held_back);
         }
+        shard_calls_settle(calls, s, now_us);
+    }
+}
+
+static void attach_sideband(struct shard_calls *calls,
+                            const struct control_attach_sideband *request,
+                            struct control_reply *out, uint64_t now_us)
+{
+    struct session *s = find_living_call(calls, &request->call, out);
+    if (s != NULL) {
+        metric_add(&calls->counters.sidebands_attached,
+                   call_sideband_attach(s, request, out, now_us));
+        shard_calls_settle(calls, s, now_us);
+    }
+}
+
+static void inject_event(struct shard_calls *calls, const struct control_inject_event *request,
+                         struct control_reply *out, uint64_t now_us)
+{
+    struct session *s = find_living_call(calls, &request->call, out);
+    if (s != NULL) {
+        metric_add(&calls->counters.events_injected, call_sideband_inject(s, request, out, now_us));
         shard_calls_settle(calls, s, now_us);
     }
 }
@@ -426,7 +474,11 @@ void shard_calls_answer(struct shard_calls *calls, const struct control_request 
         list_calls(calls, &request->body.list_sessions, out);
         break;
     case CONTROL_ATTACH_SIDEBAND:
+        attach_sideband(calls, &request->body.attach_sideband, out, now_us);
+        break;
     case CONTROL_INJECT_EVENT:
+        inject_event(calls, &request->body.inject_event, out, now_us);
+        break;
     case CONTROL_REQUEST_UNKNOWN:
         refuse(out, CONTROL_NOT_IMPLEMENTED, "this request is not known here");
         break;

@@ -1,7 +1,8 @@
 /*
  * shard_calls.h - the calls of one shard: made, found, ended and counted
  *
- * Owns:    the registry and its sessions, the outbox they share, the counters.
+ * Owns:    the registry and its sessions, the outboxes they share, the counters, the mail for who
+ *          listens to calls.
  * Gives:   after each change of a session shard_calls_settle tells its events to log and counters,
  *          plans its next deadline, and frees it when it is over.
  * Not here: sockets and the clock (event_loop.c).
@@ -12,6 +13,7 @@
 #include "common/runtime/log.h"
 #include "common/runtime/metrics.h"
 #include "services/transceiver/port/call_setup.h"
+#include "services/transceiver/port/event_post.h"
 
 /* Of data channels: which way they were to go. */
 enum shard_messages { SHARD_MESSAGES_TO_CLIENT, SHARD_MESSAGES_TO_BACKEND, SHARD_MESSAGES_COUNT };
@@ -45,6 +47,9 @@ struct shard_counters {
     metric_value channels_refused;
     metric_value opus_complexity; /* see encoder_effort.h */
     metric_value opus_steps_down;
+    metric_value sidebands_attached;
+    metric_value events_injected;
+    struct event_post_counters post;
     struct metric_histogram setup_ice;
     struct metric_histogram setup_dtls;
     struct metric_histogram setup_first_audio;
@@ -67,6 +72,9 @@ struct shard_calls {
     struct call_setup setup;
     struct session_registry *registry;
     struct outbox *outbox;
+    struct sideband_outbox *sidebands;
+    struct event_mail *mail;
+    struct event_post post;
     struct shard_counters counters;
     struct encoder_effort effort; /* read by every session */
     bool has_homeless;            /* sessions whose connection broke may still want another */
@@ -90,6 +98,8 @@ void shard_calls_answer(struct shard_calls *calls, const struct control_request 
                         bool is_backend_up, struct control_reply *out, uint64_t now_us);
 /* How busy the thread was: the encoders follow it. */
 void shard_calls_note_load(struct shard_calls *calls, uint64_t busy_permille, uint64_t now_us);
+/* What is for side-bands and signaling goes into the mail: once in a turn. */
+void shard_calls_post(struct shard_calls *calls);
 /* The session may be gone afterwards. Its next tick is later than now_us. */
 void shard_calls_settle(struct shard_calls *calls, struct session *s, uint64_t now_us);
 

@@ -20,6 +20,10 @@ static void read_addresses(struct yaml_reader *r, struct transceiver_config *c)
     }
     c->media_port = (uint16_t)yaml_reader_u64(r, "media_port", 1, 65535, 4000);
     c->control_port = (uint16_t)yaml_reader_u64(r, "control_port", 1, 65535, 7001);
+    c->events_port = (uint16_t)yaml_reader_u64(r, "events_port", 1, 65535, 7002);
+    if (c->events_port == c->control_port) {
+        yaml_reader_fail(r, "events_port", "%u is the control_port too", c->events_port);
+    }
     c->shard_count = (unsigned)yaml_reader_u64(r, "shards", 1, 64, 1);
     if (c->media_port + c->shard_count - 1 > UINT16_MAX) {
         yaml_reader_fail(r, "media_port", "%u: no port is left for each of %u shards",

@@ -21,6 +21,7 @@ struct transceiver_config {
     struct net_addr address; /* else this one; port 0 */
     uint16_t media_port;     /* of shard 0 */
     uint16_t control_port;
+    uint16_t events_port;
     unsigned shard_count;
     size_t udp_buffer_bytes;
 
