@@ -136,10 +136,15 @@ static size_t acknowledge_up_to(struct sctp_flight *f, uint32_t tsn)
     return bytes;
 }
 
+/* The peer has dropped it again (RFC 9260 s.6.2.1 D iii), or an older SACK has come late. */
 static void take_back(struct sctp_flight *f, struct sctp_outgoing *m, uint32_t index)
 {
-    m->fragment[index].state = SCTP_FRAGMENT_TO_RESEND;
     f->gap_count--;
+    if (m->is_given_up) {
+        m->fragment[index].state = SCTP_FRAGMENT_GIVEN_UP;
+        return;
+    }
+    m->fragment[index].state = SCTP_FRAGMENT_TO_RESEND;
     f->lost_count++;
     f->lost_from = f->first;
 }
