@@ -30,14 +30,19 @@ static const char *take_mode_option(int *argc, char **argv)
     return NULL;
 }
 
+/* script: of an agent; else not read. */
 static bool load_config(const char *path, const char *mode, struct stub_config *config,
-                        struct fault *fault)
+                        struct agent_script *script, struct fault *fault)
 {
     if (!stub_config_load(path, config, fault)) {
         return false;
     }
-    return mode == NULL || stub_config_mode(mode, &config->mode) ||
-           fault_set(fault, FAULT_CONFIG, "--mode %s: choose agent, parrot, echo or tone", mode);
+    if (mode != NULL && !stub_config_mode(mode, &config->mode)) {
+        return fault_set(fault, FAULT_CONFIG, "--mode %s: choose agent, parrot, echo or tone",
+                         mode);
+    }
+    return config->mode != STUB_MODE_AGENT ||
+           agent_script_load(config->agent_script, script, fault);
 }
 
 /* A parrot's words are made once, for the whole life of the process. */
@@ -50,17 +55,11 @@ static bool prepare_greeting(const struct stub_config *config, struct stub_behav
 }
 
 /* An agent's words are made while it runs. */
-static bool prepare_agent(const struct stub_config *config, struct stub_behaviour *behaviour,
-                          struct fault *fault)
+static bool prepare_agent(struct stub_behaviour *behaviour, struct fault *fault)
 {
-    static struct agent_script script;
-    if (config->mode != STUB_MODE_AGENT) {
+    if (behaviour->script == NULL) {
         return true;
     }
-    if (!agent_script_load(config->agent_script, &script, fault)) {
-        return false;
-    }
-    behaviour->script = &script;
     behaviour->desk = speech_desk_create();
     behaviour->wall_clock_us = clock_unix_us() - clock_now_us();
     return behaviour->desk != NULL || fault_set(fault, FAULT_SYSTEM, "no memory for the voice");
@@ -76,7 +75,7 @@ static bool serve(const struct stub_config *config, struct stub_behaviour *behav
         return false;
     }
     struct stub_port *port = NULL;
-    if (prepare_greeting(config, behaviour, fault) && prepare_agent(config, behaviour, fault)) {
+    if (prepare_greeting(config, behaviour, fault) && prepare_agent(behaviour, fault)) {
         port = stub_port_open(config, behaviour, signal_fd, fault);
     }
     if (port != NULL) {
@@ -92,12 +91,14 @@ static bool serve(const struct stub_config *config, struct stub_behaviour *behav
     return is_good;
 }
 
-static bool run(const struct stub_config *config, struct fault *fault)
+static bool run(const struct stub_config *config, const struct agent_script *script,
+                struct fault *fault)
 {
     static struct stub_counters counters;
     static struct log_limit session_lines = {.lines_per_s = LOG_EVENTS_PER_S};
     struct stub_behaviour behaviour = {
         .mode = config->mode == STUB_MODE_AGENT ? DIALOGUE_ECHO : (enum dialogue_mode)config->mode,
+        .script = config->mode == STUB_MODE_AGENT ? script : NULL,
         .mode_name = stub_config_mode_name(config->mode),
         .echo_delay_us = config->echo_delay_us,
         .tone_hz = config->tone_hz,
@@ -126,9 +127,10 @@ int main(int argc, char **argv)
     if (options.action == PROCESS_EXIT) {
         return options.exit_status;
     }
+    static struct agent_script script;
     struct stub_config config;
     struct fault fault = {0};
-    if (!load_config(options.config_path, mode, &config, &fault)) {
+    if (!load_config(options.config_path, mode, &config, &script, &fault)) {
         return process_fail(SERVICE, &fault);
     }
     if (options.action == PROCESS_CHECK_CONFIG) {
@@ -138,5 +140,5 @@ int main(int argc, char **argv)
         char address[NET_ADDR_TEXT_CAP];
         return process_health(net_addr_format(&config.admin_listen, address, sizeof(address)));
     }
-    return run(&config, &fault) ? EXIT_SUCCESS : process_fail(SERVICE, &fault);
+    return run(&config, &script, &fault) ? EXIT_SUCCESS : process_fail(SERVICE, &fault);
 }

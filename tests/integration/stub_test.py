@@ -199,6 +199,77 @@ class StubTest(unittest.TestCase):
         self.assertTrue(answer["event_id"])
         self.assertEqual(answer["error"]["event_id"], "mine")
 
+    # --- the agent ---
+
+    def run_agent(self, **script):
+        with open(os.path.join(self.folder, "agent.yaml"), "w") as file:
+            file.writelines(f'{key}: "{value}"\n' for key, value in script.items())
+        return self.run_stub("agent", agent_script="agent.yaml")
+
+    def say(self, connection, event_type, **event):
+        connection.send_json(wire.EVENT, 1, type=event_type, **event)
+
+    def ask_to_count(self, connection, number):
+        content = [{"type": "input_text", "text": f"count to {number}"}]
+        self.say(connection, "conversation.item.create",
+                 item={"type": "message", "role": "user", "content": content})
+        self.say(connection, "response.create")
+
+    def hear_event(self, connection, event_type):
+        while True:
+            event = connection.hear_type(wire.EVENT).json()
+            if event["type"] == event_type:
+                return event
+
+    def test_an_agent_greets_counts_and_falls_silent(self):
+        stub = self.run_agent(greeting="Hello there.")
+        connection = self.dial(stub)
+        accept = connection.start(credit_us=PLENTY_US)
+        self.assertEqual(accept.json()["out"], "pcm16/16000")
+        self.assertEqual(self.hear_event(connection, "session.created")["type"], "session.created")
+        connection.send_json(wire.CONNECTED, 1, transport="udp", setup_ms=10)
+        said = self.hear_event(connection, "response.output_audio_transcript.done")
+        self.assertEqual(said["transcript"], "Hello there.")
+        connection.send_json(wire.PLAYBACK, 1, utterance=1, state="started")
+        self.hear_event(connection, "output_audio_buffer.started")
+        connection.send_json(wire.PLAYBACK, 1, utterance=1, state="done", reason="played")
+        self.ask_to_count(connection, 3)
+        counted = samples_of(self.hear_utterance(connection))
+        self.assertGreater(len(counted), 16000)
+        self.assertGreater(max(counted), 3000)
+        connection.send_json(wire.PLAYBACK, 1, utterance=2, state="started")
+        self.speak(connection, 16, silence(16000, 1000) + voice(16000, 40))
+        flush = connection.hear_type(wire.FLUSH)
+        self.assertEqual((flush.session, flush.utterance), (1, 2))
+        self.assertEqual(stub.metric("earshot_stub_agent_barge_ins_total"), 1)
+
+    def test_a_loop_does_not_wait_for_a_voice(self):
+        connection = self.dial(self.run_agent())
+        connection.start(credit_us=PLENTY_US)
+        self.ask_to_count(connection, 30)
+        answered, frame = 0, None
+        connection.send(wire.PING, payload=bytes(8))
+        while frame is None or frame.type != wire.AUDIO_OUT:
+            frame = connection.hear()
+            if frame.type == wire.PONG:
+                answered += 1
+                connection.send(wire.PING, payload=bytes(8))
+        self.assertGreater(answered, 3, "pings that were answered before the first sound")
+
+    def test_a_bad_script_is_named_with_its_line(self):
+        config_path, script_path = (os.path.join(self.folder, name)
+                                    for name in ("stub.yaml", "bad.yaml"))
+        with open(config_path, "w") as file:
+            file.write("mode: agent\nagent_script: bad.yaml\n")
+        with open(script_path, "w") as file:
+            file.write("greeting: Hello.\nphrases:\n  time: It is {clock}.\n")
+        for option in ([], ["--check-config"]):
+            done = subprocess.run([PROGRAM, "--config", config_path, *option], capture_output=True,
+                                  text=True, timeout=20, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"{script_path}:3: phrases.time: {{clock}} stands for nothing: choose "
+                          "duration, level, turn, time, text", done.stderr)
+
     def test_sessions_and_connections_do_not_mix(self):
         stub = self.run_stub("echo")
         connections = [self.dial(stub) for _ in range(3)]

@@ -98,12 +98,14 @@ static void words_are_counted_with_the_space_behind_them(void **state)
     assert_int_equal(agent_words_count(""), 0);
 }
 
-static void a_voice_reads_printable_ascii_alone(void **state)
+static void a_voice_reads_printable_ascii_and_spells_no_json(void **state)
 {
     (void)state;
     char out[16];
-    agent_words_readable("a\xc3\xa9\n~ \x7f.", 8, out, sizeof(out));
-    assert_string_equal(out, "a   ~  .");
+    agent_words_readable("a\xc3\xa9\n! \x7f.", 8, out, sizeof(out));
+    assert_string_equal(out, "a   !  .");
+    agent_words_readable("{\"a_b\":[1]}", 11, out, sizeof(out));
+    assert_string_equal(out, "  a b : 1  ");
     agent_words_readable("0123456789abcdefghij", 20, out, sizeof(out));
     assert_string_equal(out, "0123456789abcde");
 }
@@ -116,7 +118,7 @@ int main(void)
         cmocka_unit_test(a_name_that_stands_for_nothing_is_found),
         cmocka_unit_test(a_text_comes_apart_into_sentences_and_nothing_is_lost),
         cmocka_unit_test(words_are_counted_with_the_space_behind_them),
-        cmocka_unit_test(a_voice_reads_printable_ascii_alone),
+        cmocka_unit_test(a_voice_reads_printable_ascii_and_spells_no_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

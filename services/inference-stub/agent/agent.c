@@ -12,7 +12,7 @@
 
 /* A client that has its channel open first says how the session is to be; a greeting waits so long
  * for it. */
-#define GREETING_WAIT_US (600 * US_PER_MS)
+#define GREETING_WAIT_US US_PER_S
 
 /* Audio that stops without a word ends a turn as silence does. */
 #define AUDIO_GAP_US (VOICE_STOP_MS * US_PER_MS)

@@ -182,9 +182,11 @@ size_t agent_words_sentence(const char *text, size_t bytes_max)
 
 void agent_words_readable(const char *text, size_t len, char *out, size_t cap)
 {
+    static const char unread[] = "{}[]<>\"\\|^`~_";
     size_t count = 0;
     for (size_t i = 0; i < len && count + 1 < cap; i++) {
-        out[count++] = text[i] >= ' ' && text[i] <= '~' ? text[i] : ' ';
+        const bool is_read = text[i] >= ' ' && text[i] <= '~' && strchr(unread, text[i]) == NULL;
+        out[count++] = is_read ? text[i] : ' ';
     }
     out[count] = '\0';
 }

@@ -33,7 +33,8 @@ size_t agent_words_sentence(const char *text, size_t bytes_max);
 size_t agent_words_word(const char *text);
 size_t agent_words_count(const char *text);
 
-/* What of text a voice can read: printable ASCII, anything else is a space. */
+/* What of text a voice can read: of ASCII, but not the brackets and quotes of JSON, which it would
+ * spell. Anything else is a space. */
 void agent_words_readable(const char *text, size_t len, char *out, size_t cap);
 
 #endif
