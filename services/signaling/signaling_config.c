@@ -166,7 +166,7 @@ static void read_access(struct yaml_reader *r, struct signaling_config *c)
 {
     static const char *const mode[] = {"keys", "off", NULL};
     const bool is_public = yaml_reader_bool(r, "public", false);
-    c->auth = (enum auth_mode)yaml_reader_choice(r, "auth", mode, AUTH_OFF);
+    c->auth = (enum auth_mode)yaml_reader_choice(r, "auth", mode, AUTH_KEYS);
     c->has_demo = yaml_reader_bool(r, "demo", false);
     yaml_reader_text(r, "api_keys", "", c->api_keys_path, sizeof(c->api_keys_path));
     if (is_public && c->auth == AUTH_OFF) {

@@ -51,7 +51,9 @@ MAY_INCLUDE = {
         "services/inference-stub/agent", "services/inference-stub/realtime",
         "services/inference-stub/sound",
     ],
-    "tools/earshotctl": ["common/base", "common/routing", "common/control", "common/runtime"],
+    "tools/earshotctl": [
+        "common/base", "common/crypto", "common/routing", "common/control", "common/runtime",
+    ],
 }
 
 

@@ -16,7 +16,7 @@ NETWORKS = {
     "relay": {"edge", "inside"}, "signaling": {"edge", "inside"},
     "transceiver": {"inside", "backend"}, "inference-stub": {"backend"},
 }
-RINGS = {"relay": "media", "transceiver": "media", "signaling": "signaling"}
+RINGS = {"relay": ["media"], "transceiver": ["media"], "signaling": ["signaling", "api"]}
 SERVICES = set(NETWORKS)  # all but the one-shot
 
 
@@ -131,8 +131,7 @@ def one_media_port_inside_outside_and_advertised(c):
 
 def rings_are_where_they_belong(c):
     for name in SERVICES:
-        ring = RINGS.get(name)
-        wanted = [f"{ring}-keys:/var/lib/earshot/keys/{ring}:ro"] if ring else []
+        wanted = [f"{ring}-keys:/var/lib/earshot/keys/{ring}:ro" for ring in RINGS.get(name, ())]
         if c.services[name].get("volumes", []) != wanted:
             yield f"{name}: mounts {c.services[name].get('volumes')}"
 

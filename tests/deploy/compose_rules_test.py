@@ -80,6 +80,7 @@ MUTANTS = {
     rules.rings_are_where_they_belong: [
         set_in("signaling", "volumes", ["media-keys:/var/lib/earshot/keys/media:ro"]),
         set_in("relay", "volumes", ["media-keys:/var/lib/earshot/keys/media"]),
+        set_in("signaling", "volumes", ["signaling-keys:/var/lib/earshot/keys/signaling:ro"]),
         set_in("inference-stub", "volumes", ["media-keys:/var/lib/earshot/keys/media:ro"]),
     ],
     rules.variables_are_those_of_the_configuration: [

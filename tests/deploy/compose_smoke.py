@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from datetime import datetime
 
@@ -28,6 +29,7 @@ STOP_ORDER = (
     ("signaling", "transceiver"), ("transceiver", "relay"), ("transceiver", "inference-stub"),
 )
 WELL_S_MAX = 60
+KEY_S_MAX = 5
 
 
 def say(text):
@@ -65,9 +67,10 @@ def moment(text):
         re.sub(r"(\.\d{1,6})\d*Z|Z", lambda m: (m[1] or ".0").ljust(7, "0"), text))
 
 
-def request(path, body=None, kind="application/sdp"):
+def request(path, body=None, **headers):
     """(status, headers, text)"""
-    asked = urllib.request.Request(PAGE + path, data=body, headers={"Content-Type": kind})
+    asked = urllib.request.Request(PAGE + path, data=body,
+                                   headers={"Content-Type": "application/sdp", **headers})
     with urllib.request.urlopen(asked, timeout=10) as answer:
         return answer.status, answer.headers, answer.read().decode()
 
@@ -106,11 +109,32 @@ def field(sdp, name):
     return re.search(rf"^a={name}:(\S+)", sdp, re.M)[1]
 
 
+def refusal(path, body, **headers):
+    """The status of an answer that is none of success."""
+    try:
+        request(path, body, **headers)
+    except urllib.error.HTTPError as error:
+        return error.code
+    return None
+
+
+def it_counts_soon(offer, bearer):
+    """Signaling sees within a second that its file of keys has a new line."""
+    deadline = time.monotonic() + KEY_S_MAX
+    while refusal("/v1/realtime/client_secrets", b"", **bearer) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return request("/v1/realtime/calls", offer, **bearer)
+
+
 def an_offer_is_answered():
     """The server's answer, after the checks a browser would begin with."""
     with open(OFFER, "rb") as file:
         offer = file.read()
-    status, headers, answer = request("/v1/realtime/calls", offer)
+    key = output(*compose_command(), "run", "--rm", "-T", "keys", "api-keys", "add",
+                 "/var/lib/earshot/keys/api/keys", "smoke").strip()
+    bearer = {"Authorization": f"Bearer {key}"}
+    claim("without a key nobody calls", refusal("/v1/realtime/calls", offer) == 401)
+    status, headers, answer = it_counts_soon(offer, bearer)
     claim("an offer is answered", status == 201, headers["Location"])
     candidates = re.findall(r"^a=candidate:\S+ 1 (\w+) \d+ (\S+) (\d+)", answer, re.M)
     claim("the answer names the published address",
@@ -120,7 +144,7 @@ def an_offer_is_answered():
     seen = probe(MEDIA, username, password)
     claim("the transceiver answers through the published port", seen is not None, seen)
     claim("and only to whom has the password", probe(MEDIA, username, password[::-1], 4) is None)
-    status, _, _ = request(headers["Location"] + "/hangup", b"")
+    status, _, _ = request(headers["Location"] + "/hangup", b"", **bearer)
     claim("the call is hung up", status == 200, status)
 
 

@@ -7,7 +7,8 @@ import re
 from manifests import (ROOT, base_name, configuration, container, environment, expand, name, pod,
                        pod_labels, title, yaml)
 
-RINGS = {"earshot-keys": {"relay", "transceiver"}, "earshot-signaling-keys": {"signaling"}}
+RINGS = {"earshot-keys": {"relay", "transceiver"}, "earshot-signaling-keys": {"signaling"},
+         "earshot-api-keys": {"signaling"}}
 PUBLIC_SERVICES = {"relay", "signaling"}
 ADMIN_PORTS = {7801, 7802, 7803, 7804}
 GRACE_MARGIN_S = 5
@@ -49,7 +50,7 @@ def what_is_referred_to_exists(m):
         for volume in pod(d).get("volumes", []):
             secret = volume.get("secret", {}).get("secretName")
             config_map = volume.get("configMap", {}).get("name")
-            # The cluster's Secrets are made by hand: they have to have one of the two names.
+            # The cluster's Secrets are made by hand: they have to have one of these names.
             if secret and not m.find("Secret", secret) and not (
                     m.overlay == "cluster" and secret in RINGS):
                 yield f"{title(d)}: no Secret {secret}"

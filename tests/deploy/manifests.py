@@ -45,7 +45,8 @@ def render(overlay, programs, folder):
     keys = os.path.join(tree, "k8s/overlays/local/keys")
     os.mkdir(keys)
     subprocess.run([os.path.join(programs, "earshotctl"), "keys", "init",
-                    f"{keys}/media", f"{keys}/signaling"], stdout=subprocess.DEVNULL, check=True)
+                    "--api-keys", f"{keys}/api/keys", f"{keys}/media",
+                    f"{keys}/signaling"], stdout=subprocess.DEVNULL, check=True)
     return subprocess.run(["kubectl", "kustomize", os.path.join(tree, "k8s/overlays", overlay)],
                           stdout=subprocess.PIPE, text=True, check=True).stdout
 

@@ -28,7 +28,11 @@ async function restartByHand() {
   const lineOf = (sdp, name) => new RegExp(`^a=${name}:.*$`, 'm').exec(sdp)[0].trim();
   const response = await fetch(window.callLocation, {
     method: 'PATCH',
-    headers: { 'Content-Type': 'application/trickle-ice-sdpfrag', 'If-Match': '*' },
+    headers: {
+      Authorization: window.callKey,
+      'Content-Type': 'application/trickle-ice-sdpfrag',
+      'If-Match': '*',
+    },
     body: `${lineOf(offer.sdp, 'ice-ufrag')}\r\n${lineOf(offer.sdp, 'ice-pwd')}\r\n`,
   });
   const fragment = await response.text();
@@ -46,6 +50,7 @@ const watchLocation = () => {
   window.fetch = async (...words) => {
     const response = await real(...words);
     window.callLocation = response.headers.get('Location') ?? window.callLocation;
+    window.callKey = words[1]?.headers?.Authorization ?? window.callKey;
     return response;
   };
 };

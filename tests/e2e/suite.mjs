@@ -35,6 +35,9 @@ export function up(...options) {
   return dev('up', '--detach', ...options);
 }
 
+// What ./dev key prints.
+export const apiKey = () => readFileSync(join(run, 'api-key'), 'utf8').trim();
+
 export function down() {
   return dev('down');
 }

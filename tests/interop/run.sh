@@ -31,7 +31,7 @@ EARSHOT_RUN=${EARSHOT_RUN:-$(mktemp -d)}
 export EARSHOT_RUN INTEROP_MIN_LEVEL=0.05
 exec "$kit/netns.sh" sh -c '
     "$0/dev" up --detach --mode echo --address 10.77.0.1 || exit 1
-    "$1/run-all.sh" http://10.77.0.1:8080/whip --variant audioonly
+    INTEROP_BEARER=$("$0/dev" key) "$1/run-all.sh" http://10.77.0.1:8080/whip --variant audioonly
     status=$?
     "$0/dev" down
     exit $status' "$root" "$kit"

@@ -105,7 +105,8 @@ static void help_and_version_are_good_answers(void **state)
 {
     (void)state;
     assert_int_equal(run("--help"), 0);
-    assert_non_null(strstr(printed.text, "earshotctl keys init [--if-missing] DIR...\n"));
+    assert_non_null(
+        strstr(printed.text, "earshotctl keys init [--if-missing] [--api-keys FILE] DIR...\n"));
     assert_non_null(strstr(printed.text, "earshotctl keys list DIR\n"));
     assert_int_equal(run("keys --help"), 0);
     assert_non_null(strstr(printed.text, "usage: earshotctl"));

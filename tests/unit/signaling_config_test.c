@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define GOOD "keys: /keys\ningress:\n  - {name: a, udp: \"203.0.113.10:3478\"}\n"
+#define KEYS "api_keys: /api/keys\nkeys: /keys\n"
+#define GOOD KEYS "ingress:\n  - {name: a, udp: \"203.0.113.10:3478\"}\n"
 
 static bool parse(const char *text, struct signaling_config *c, struct fault *fault)
 {
@@ -22,7 +23,7 @@ static void the_shipped_file_is_good_and_its_values_are_the_defaults(void **stat
     static struct signaling_config bare;
     struct fault fault = {0};
     if (!signaling_config_load(TEST_DATA "/../config/local/signaling.yaml", &shipped, &fault) ||
-        !parse("keys: run/keys/signaling\nweb: web\n"
+        !parse("keys: run/keys/signaling\nweb: web\napi_keys: run/keys/api/keys\ndemo: true\n"
                "ingress:\n  - {name: a, udp: \"127.0.0.1:3478\"}\n",
                &bare, &fault)) {
         fail_msg("%s", fault.text);
@@ -44,6 +45,7 @@ static void the_shipped_file_is_good_and_its_values_are_the_defaults(void **stat
     assert_int_equal(bare.http.request_timeout_us, 10 * US_PER_S);
     assert_int_equal(bare.answer_timeout_us, 1500 * US_PER_MS);
     assert_int_equal(bare.call_duration_s_max, 3600);
+    assert_int_equal(bare.auth, AUTH_KEYS);
     assert_true(bare.http.origins.is_any);
 }
 
@@ -52,11 +54,10 @@ static void addresses_are_listed_udp_first_and_empty_ones_are_left_out(void **st
     (void)state;
     struct signaling_config c;
     struct fault fault = {0};
-    assert_true(parse("keys: /keys\n"
-                      "ingress:\n"
-                      "  - {name: a, udp: \"203.0.113.10:3478\", tcp: \"203.0.113.10:443\"}\n"
-                      "  - {name: b, udp: \"\", tcp: \"\"}\n"
-                      "  - {name: c, udp: \"[2001:db8::10]:3478\"}\n",
+    assert_true(parse(KEYS "ingress:\n"
+                           "  - {name: a, udp: \"203.0.113.10:3478\", tcp: \"203.0.113.10:443\"}\n"
+                           "  - {name: b, udp: \"\", tcp: \"\"}\n"
+                           "  - {name: c, udp: \"[2001:db8::10]:3478\"}\n",
                       &c, &fault));
     static const struct {
         const char *address;
@@ -92,24 +93,23 @@ static void each_mistake_is_named(void **state)
         const char *text;
         const char *said;
     } mistake[] = {
-        {GOOD "public: true\nauth: off\n", "t.yaml:5: auth: off with public: true: set auth: keys"},
-        {GOOD "auth: keys\n", "api_keys: is empty: name the file of API keys"},
+        {GOOD "public: true\nauth: off\n", "t.yaml:6: auth: off with public: true: set auth: keys"},
+        {"keys: /keys\nauth: keys\n", "api_keys: is empty: name the file of API keys"},
         {GOOD "auth: no\n", "auth: "},
         {GOOD "limits: {offers_per_s: 100001}\n", "limits.offers_per_s: 100001 is outside"},
-        {"keys: /keys\n", "ingress: no address"},
-        {"keys: /keys\ningress: []\n", "ingress: no address"},
-        {"keys: /keys\ningress:\n  - {name: a, udp: \"\"}\n", "ingress: no address"},
-        {"keys: /keys\ningress:\n  - {name: a, udp: \"0.0.0.0:3478\"}\n",
+        {KEYS, "ingress: no address"},
+        {KEYS "ingress: []\n", "ingress: no address"},
+        {KEYS "ingress:\n  - {name: a, udp: \"\"}\n", "ingress: no address"},
+        {KEYS "ingress:\n  - {name: a, udp: \"0.0.0.0:3478\"}\n",
          "ingress[0].udp: 0.0.0.0:3478 can not be advertised"},
-        {"keys: /keys\ningress:\n  - {name: a, tcp: \"[::]:3478\"}\n",
+        {KEYS "ingress:\n  - {name: a, tcp: \"[::]:3478\"}\n",
          "ingress[0].tcp: [::]:3478 can not be advertised"},
-        {"keys: /keys\ningress:\n  - {name: a, udp: \"203.0.113.10:0\"}\n",
+        {KEYS "ingress:\n  - {name: a, udp: \"203.0.113.10:0\"}\n",
          "ingress[0].udp: 203.0.113.10:0 can not be advertised"},
-        {"keys: /keys\ningress:\n  - {name: a, udp: \"224.0.0.1:3478\"}\n",
-         "can not be advertised"},
-        {"keys: /keys\ningress:\n  - {name: a, udp: \"relay:3478\"}\n",
+        {KEYS "ingress:\n  - {name: a, udp: \"224.0.0.1:3478\"}\n", "can not be advertised"},
+        {KEYS "ingress:\n  - {name: a, udp: \"relay:3478\"}\n",
          "ingress[0].udp: \"relay:3478\" is not an address"},
-        {"keys: /keys\ningress:\n  - {udp: \"203.0.113.10:3478\"}\n", "ingress[0].name"},
+        {KEYS "ingress:\n  - {udp: \"203.0.113.10:3478\"}\n", "ingress[0].name"},
         {"ingress:\n  - {name: a, udp: \"203.0.113.10:3478\"}\n", "keys"},
         {"keys: \"\"\n", "t.yaml:1: keys: is empty"},
         {GOOD "colour: red\n", "colour"},
@@ -138,7 +138,7 @@ static void each_mistake_is_named(void **state)
 static void sixteen_addresses_pass_and_one_more_is_refused(void **state)
 {
     (void)state;
-    char text[2048] = "keys: /keys\ningress:\n";
+    char text[2048] = KEYS "ingress:\n";
     for (int i = 0; i < CONTROL_INGRESS_MAX; i++) {
         const size_t len = strlen(text);
         (void)snprintf(text + len, sizeof(text) - len, "  - {name: a, udp: \"192.0.2.%d:1\"}\n", i);

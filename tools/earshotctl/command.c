@@ -1,6 +1,7 @@
 /* command.c - see command.h */
 #include "tools/earshotctl/command.h"
 
+#include "tools/earshotctl/api_keys_command.h"
 #include "tools/earshotctl/keys_command.h"
 #include "tools/earshotctl/session_command.h"
 
@@ -15,13 +16,18 @@ struct command {
 
 static const struct command commands[] = {
     {{"keys", "init"},
-     "[--if-missing] DIR...",
-     "make a ring of one random key in each DIR; --if-missing: a ring that is there is fine",
+     "[--if-missing] [--api-keys FILE] DIR...",
+     "make a ring of one random key in each DIR; --if-missing: a ring that is there is fine;\n"
+     "      --api-keys: a file of API keys too, without a key",
      keys_command_init},
     {{"keys", "list"},
      "DIR",
      "the ids of the keys in DIR, and which one signs; never a secret",
      keys_command_list},
+    {{"api-keys", "add"},
+     "FILE TENANT",
+     "make an API key of TENANT and print it; FILE gets its hash alone",
+     api_keys_command_add},
     {{"session", "list"},
      "URL",
      "the calls of the transceiver whose control URL is URL, tcp://ADDRESS:PORT",

@@ -2,6 +2,7 @@
 #include "tools/earshotctl/keys_command.h"
 
 #include "common/routing/key_ring.h"
+#include "tools/earshotctl/api_keys_command.h"
 
 #include <stdio.h>
 
@@ -34,21 +35,44 @@ static enum command_exit init_one(const char *directory, bool if_missing)
     return COMMAND_YES;
 }
 
+/* What stands before the directories; false for an option that is none, or lacks its word. */
+static bool read_options(struct command_arguments *rest, bool *if_missing, const char **api_keys)
+{
+    while (rest->count > 0 && rest->text[0][0] == '-') {
+        const bool is_file = strcmp(rest->text[0], "--api-keys") == 0;
+        if (is_file && rest->count > 1 && is_directory_name(rest->text[1])) {
+            *api_keys = rest->text[1];
+        } else if (strcmp(rest->text[0], "--if-missing") == 0) {
+            *if_missing = true;
+        } else {
+            return false;
+        }
+        rest->text += is_file ? 2 : 1;
+        rest->count -= is_file ? 2 : 1;
+    }
+    return rest->count > 0;
+}
+
 enum command_exit keys_command_init(struct command_arguments arguments)
 {
-    const bool if_missing = arguments.count > 0 && strcmp(arguments.text[0], "--if-missing") == 0;
-    const size_t first = if_missing ? 1 : 0;
-    if (arguments.count == first) {
+    bool if_missing = false;
+    const char *api_keys = NULL;
+    struct fault fault = {0};
+    if (!read_options(&arguments, &if_missing, &api_keys)) {
         return COMMAND_USAGE;
     }
-    for (size_t i = first; i < arguments.count; i++) {
+    for (size_t i = 0; i < arguments.count; i++) {
         if (!is_directory_name(arguments.text[i])) {
             return COMMAND_USAGE;
         }
     }
     enum command_exit result = COMMAND_YES;
-    for (size_t i = first; i < arguments.count && result == COMMAND_YES; i++) {
+    for (size_t i = 0; i < arguments.count && result == COMMAND_YES; i++) {
         result = init_one(arguments.text[i], if_missing);
+    }
+    if (result == COMMAND_YES && api_keys != NULL &&
+        !api_keys_command_make_file(api_keys, &fault)) {
+        return command_fail(&fault);
     }
     return result;
 }

@@ -8,7 +8,8 @@
 
 #include "tools/earshotctl/command.h"
 
-/* [--if-missing] DIR...: a ring in each. Stops at the first that fails. */
+/* [--if-missing] [--api-keys FILE] DIR...: a ring in each, then the file. Stops at the first that
+ * fails. */
 enum command_exit keys_command_init(struct command_arguments arguments);
 
 /* DIR: one line a key. */
