@@ -24,14 +24,13 @@ static void hang_up(struct http_connection *c)
 
 /* Drops what the client has sent: who writes a long body reads his answer after it. When he closes
  * too, libwebsockets sees it. */
-static void drop_input(int fd)
+static void drop_input(int fd, size_t len_max)
 {
-    size_t dropped = 0;
-    ssize_t len = 0;
-    do {
-        len = recv(fd, NULL, DROP_BYTES_MAX, MSG_TRUNC | MSG_DONTWAIT);
-        dropped += len > 0 ? (size_t)len : 0;
-    } while (len > 0 && dropped < DROP_BYTES_MAX);
+    uint8_t dropped[HTTP_SCREEN_BYTES_MAX];
+    ssize_t len = 1;
+    for (size_t left = len_max; left > 0 && len > 0; left -= len > 0 ? (size_t)len : 0) {
+        len = recv(fd, dropped, left < sizeof(dropped) ? left : sizeof(dropped), MSG_DONTWAIT);
+    }
 }
 
 /* Answers past libwebsockets, which has read nothing of this request. */
@@ -62,7 +61,7 @@ static void answer_head(struct http_connection *c, const struct http_response *r
     c->state = HTTP_CONNECTION_LINGERING;
     lws_set_timeout(c->wsi, NO_PENDING_TIMEOUT, 0);
     lws_set_timer_usecs(c->wsi, HTTP_LINGER_US);
-    drop_input(fd);
+    drop_input(fd, DROP_BYTES_MAX);
 }
 
 static void refuse_head(struct http_connection *c, enum http_screen_verdict verdict,
@@ -159,7 +158,7 @@ void http_gate_look(struct http_connection *c)
     begin_head(c);
     const size_t empty_len = http_screen_empty_lines(bytes_view_of(input, (size_t)len));
     if (empty_len > 0) {
-        (void)recv(fd, NULL, empty_len, MSG_TRUNC | MSG_DONTWAIT);
+        drop_input(fd, empty_len);
     }
     const struct bytes_view head = bytes_view_of(input + empty_len, (size_t)len - empty_len);
     enum http_screen_verdict verdict = http_screen_look(head);
@@ -207,7 +206,7 @@ void http_gate_turn(int gate_fd)
                 hang_up(c); /* the rest of its head will not come */
             }
         } else if (c->state == HTTP_CONNECTION_LINGERING) {
-            drop_input(lws_get_socket_fd(c->wsi));
+            drop_input(lws_get_socket_fd(c->wsi), DROP_BYTES_MAX);
         } else if (c->state == HTTP_CONNECTION_ANSWERING) {
             /* Sent ahead. While the answer waits for the kernel, libwebsockets does not sleep. */
             lws_set_timer_usecs(c->wsi, HTTP_LINGER_US);

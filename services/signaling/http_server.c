@@ -3,16 +3,15 @@
 
 #include "common/runtime/clock.h"
 #include "services/signaling/http_gate.h"
+#include "services/signaling/http_listener.h"
 #include "services/signaling/http_queue.h"
 #include "services/signaling/http_screen.h"
 #include "services/signaling/http_socket.h"
+#include "services/signaling/http_tls.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <libwebsockets.h>
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 /* What libwebsockets keeps of a head that passed: it adds 8 bytes to a field it does not know. */
@@ -25,6 +24,7 @@
 #define DESCRIPTOR_RESERVE 128
 #define LISTENER           SIZE_MAX
 #define GATE               (SIZE_MAX - 1)
+#define TLS                (SIZE_MAX - 2)
 
 struct http_watch {
     struct http_server *server;
@@ -47,6 +47,8 @@ struct http_server {
     struct http_watch listener;
     int gate_fd;
     struct http_watch gate;
+    struct http_tls *tls; /* NULL: clients speak in clear */
+    struct http_watch tls_watch;
 
     struct http_connection *connection; /* connections_max of them */
     struct http_watch *watch;           /* watches_max of them */
@@ -136,49 +138,22 @@ bool http_server_is_idle(const struct http_server *s)
 
 /* --- accepting -------------------------------------------------------------------------------- */
 
-/* An IPv6 client has a whole /64 to call from. */
-static bool is_same_client(const struct net_addr *a, const struct net_addr *b)
+static void accept_one(struct http_server *s, int fd, const struct net_addr *peer)
 {
-    return memcmp(a->ip, b->ip, net_addr_is_ipv4(a) ? 16 : 8) == 0;
-}
-
-/* A free slot for a client, or NULL and the reason counted. */
-static struct http_connection *admit(struct http_server *s, const struct net_addr *peer)
-{
-    struct http_connection *found = NULL;
-    unsigned of_same_client = 0;
-    for (size_t i = 0; i < s->config.connections_max; i++) {
-        struct http_connection *c = &s->connection[i];
-        if (c->state == HTTP_CONNECTION_FREE) {
-            found = found == NULL ? c : found;
-        } else if (is_same_client(&c->peer, peer)) {
-            of_same_client++;
-        }
-    }
-    if (found == NULL) {
-        metric_add(&s->counts.refused_full_total, 1);
-    } else if (of_same_client >= s->config.connections_per_address_max) {
-        metric_add(&s->counts.refused_address_total, 1);
-        found = NULL;
-    }
-    return found;
-}
-
-static void accept_one(struct http_server *s, int fd, const struct sockaddr_storage *from)
-{
-    struct net_addr peer;
-    struct http_connection *c = net_addr_from_sockaddr(from, &peer) ? admit(s, &peer) : NULL;
+    struct http_connection *c = http_listener_admit(&s->config, s->connection, peer, &s->counts);
     if (c == NULL) {
         (void)close(fd);
         return;
     }
+    fd = s->tls != NULL ? http_tls_open(s->tls, fd) : fd;
     const lws_adopt_desc_t adopt = {
         .vh = s->vhost, .type = LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP, .fd.sockfd = fd, .opaque = c};
-    struct lws *wsi = lws_adopt_descriptor_vhost_via_info(&adopt); /* closes fd when it fails */
+    struct lws *wsi =
+        fd >= 0 ? lws_adopt_descriptor_vhost_via_info(&adopt) : NULL; /* closes fd when it fails */
     if (wsi == NULL) {
         return;
     }
-    http_connection_open(c, wsi, &peer);
+    http_connection_open(c, wsi, peer);
     if (!http_gate_add(s->gate_fd, c)) {
         lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
     }
@@ -188,20 +163,18 @@ static void accept_one(struct http_server *s, int fd, const struct sockaddr_stor
 
 static void accept_clients(struct http_server *s)
 {
-    for (int i = 0; i < ACCEPTS_MAX; i++) {
-        struct sockaddr_storage from = {0};
-        socklen_t from_len = sizeof(from);
-        const int fd = accept4(s->listen_fd, (struct sockaddr *)&from, &from_len,
-                               SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd >= 0) {
-            accept_one(s, fd, &from);
-        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            s->accept_again_us = clock_now_us() + ACCEPT_PAUSE_US;
-            (void)lws_rx_flow_control(s->listener.wsi, 0);
-            return;
-        } else if (errno != EINTR && errno != ECONNABORTED) {
-            return;
+    int fd = -1;
+    struct net_addr peer;
+    enum http_arrival arrival = HTTP_ARRIVAL_CLIENT;
+    for (int i = 0; i < ACCEPTS_MAX && arrival == HTTP_ARRIVAL_CLIENT; i++) {
+        arrival = http_listener_accept(s->listen_fd, &fd, &peer);
+        if (arrival == HTTP_ARRIVAL_CLIENT) {
+            accept_one(s, fd, &peer);
         }
+    }
+    if (arrival == HTTP_ARRIVAL_NO_DESCRIPTORS) {
+        s->accept_again_us = clock_now_us() + ACCEPT_PAUSE_US;
+        (void)lws_rx_flow_control(s->listener.wsi, 0);
     }
 }
 
@@ -270,6 +243,8 @@ static int on_watch(struct lws *wsi, enum lws_callback_reasons reason, void *use
         accept_clients(watch->server);
     } else if (reason == LWS_CALLBACK_RAW_RX_FILE && watch->tag == GATE) {
         http_gate_turn(watch->server->gate_fd);
+    } else if (reason == LWS_CALLBACK_RAW_RX_FILE && watch->tag == TLS) {
+        http_tls_turn(watch->server->tls, clock_now_us());
     } else if (reason == LWS_CALLBACK_RAW_RX_FILE) {
         watch->is_readable = true;
     }
@@ -363,37 +338,46 @@ void http_server_unwatch(struct http_watch *watch)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-static bool check_descriptors(const struct http_server_config *config, struct fault *fault)
+static unsigned descriptors_needed(const struct http_server_config *config)
 {
-    struct rlimit limit;
-    const unsigned need = config->connections_max + DESCRIPTOR_RESERVE;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < need) {
-        return fault_set(fault, FAULT_LIMIT,
-                         "http: %u connections need %u descriptors, the limit is %llu",
-                         config->connections_max, need, (unsigned long long)limit.rlim_cur);
-    }
-    return true;
+    /* With TLS each client has both ends of a pair beside his socket. */
+    const unsigned of_each = config->tls_certificate[0] != '\0' ? 3 : 1;
+    return of_each * config->connections_max + DESCRIPTOR_RESERVE;
 }
 
 static bool open_listener(struct http_server *s, struct fault *fault)
 {
-    char text[NET_ADDR_TEXT_CAP];
-    (void)net_addr_format(&s->config.listen, text, sizeof(text));
-    struct sockaddr_storage address;
-    const socklen_t len = net_addr_to_sockaddr(&s->config.listen, &address);
-    const int on = 1;
-    s->listen_fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (s->listen_fd < 0 ||
-        setsockopt(s->listen_fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
-        bind(s->listen_fd, (const struct sockaddr *)&address, len) != 0 ||
-        listen(s->listen_fd, SOMAXCONN) != 0) {
-        return fault_set(fault, FAULT_SYSTEM, "listen http %s: %s%s", text, strerror(errno),
-                         errno == EADDRINUSE ? " (stop what has it or change http.listen)" : "");
+    s->listen_fd = http_listener_open(&s->config.listen, fault);
+    if (s->listen_fd < 0) {
+        return false;
     }
     s->gate_fd = http_gate_create();
     return (s->gate_fd >= 0 && watch_open(s, &s->gate, s->gate_fd, GATE) &&
             watch_open(s, &s->listener, s->listen_fd, LISTENER)) ||
-           fault_set(fault, FAULT_LIBRARY, "listen http %s: libwebsockets refuses", text);
+           fault_set(fault, FAULT_LIBRARY, "listen http: libwebsockets refuses");
+}
+
+static bool open_tls(struct http_server *s, struct fault *fault)
+{
+    const struct http_server_config *config = &s->config;
+    if (config->tls_certificate[0] == '\0') {
+        return true;
+    }
+    /* Beside one for each connection, one for each that still says good-bye. */
+    s->tls = http_tls_create(2 * config->connections_max, config->tls_certificate, config->tls_key,
+                             fault);
+    return s->tls != NULL && (watch_open(s, &s->tls_watch, http_tls_fd(s->tls), TLS) ||
+                              fault_set(fault, FAULT_LIBRARY, "tls: libwebsockets refuses"));
+}
+
+const struct http_tls_counts *http_server_tls_counts(const struct http_server *s)
+{
+    return s->tls != NULL ? http_tls_counts(s->tls) : NULL;
+}
+
+bool http_server_reload_tls(struct http_server *s, struct fault *fault)
+{
+    return s->tls == NULL || http_tls_reload(s->tls, fault);
 }
 
 static bool allocate(struct http_server *s, struct fault *fault)
@@ -421,7 +405,9 @@ struct http_server *http_server_create(const struct http_server_config *config, 
     s->config = *config;
     s->listen_fd = -1;
     s->gate_fd = -1;
-    if (!check_descriptors(config, fault) || !allocate(s, fault) || !open_library(s, fault) ||
+    if (!http_listener_has_descriptors(config->connections_max, descriptors_needed(config),
+                                       fault) ||
+        !allocate(s, fault) || !open_library(s, fault) || !open_tls(s, fault) ||
         !open_listener(s, fault)) {
         http_server_destroy(s);
         return NULL;
@@ -438,6 +424,7 @@ void http_server_destroy(struct http_server *s)
     if (s->context != NULL) {
         lws_context_destroy(s->context);
     }
+    http_tls_destroy(s->tls);
     if (s->listen_fd >= 0) {
         (void)close(s->listen_fd);
     }
@@ -474,6 +461,12 @@ void http_server_wait(struct http_server *s, uint64_t until_us)
     if (s->accept_again_us != 0 && now_us >= s->accept_again_us) {
         s->accept_again_us = 0;
         (void)lws_rx_flow_control(s->listener.wsi, 1);
+    }
+    if (s->tls != NULL && now_us >= http_tls_next_timeout(s->tls)) {
+        http_tls_turn(s->tls, now_us);
+    }
+    if (s->tls != NULL) {
+        until_us = time_earlier(until_us, http_tls_next_timeout(s->tls));
     }
     if (s->accept_again_us != 0) {
         until_us = time_earlier(until_us, s->accept_again_us);

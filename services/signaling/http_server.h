@@ -15,7 +15,7 @@
  *          error body of the API and CORS fields.
  *          So is a WebSocket: bytes that are not text, a message that is too long, a queue that is
  *          full close it with a code of RFC 6455 s.7.4, and without another word here.
- * Not here: what a path means (http_route.h), TLS, HTTP/2.
+ * Not here: what a path means (http_route.h), the bytes of TLS (http_tls.h), HTTP/2.
  */
 #ifndef EARSHOT_HTTP_SERVER_H
 #define EARSHOT_HTTP_SERVER_H
@@ -68,6 +68,8 @@ enum http_close_code {
     HTTP_CLOSE_TRY_LATER = 1013
 };
 
+#define HTTP_FILE_CAP 272
+
 struct http_server_config {
     struct net_addr listen;
     unsigned connections_max;
@@ -79,6 +81,8 @@ struct http_server_config {
     uint64_t request_timeout_us;
     uint64_t idle_timeout_us; /* between two requests */
     struct http_origins origins;
+    char tls_certificate[HTTP_FILE_CAP]; /* PEM files; empty: in clear */
+    char tls_key[HTTP_FILE_CAP];
     uint64_t socket_ping_us;    /* of a socket that is quiet; whole seconds, as the next */
     uint64_t socket_hang_up_us; /* of one that answers no ping */
     http_judge judge;           /* NULL: no upgrade is let in */
@@ -140,6 +144,7 @@ struct http_server_counts {
 };
 
 struct http_server;
+struct http_tls_counts;
 
 /* Listens at once. NULL and a fault when the address is taken, or descriptors are too few. */
 struct http_server *http_server_create(const struct http_server_config *config,
@@ -147,6 +152,11 @@ struct http_server *http_server_create(const struct http_server_config *config,
 /* Connections are closed, without events. Watches must be gone. */
 void http_server_destroy(struct http_server *s);
 const struct http_server_counts *http_server_counts(const struct http_server *s);
+/* NULL without TLS. */
+const struct http_tls_counts *http_server_tls_counts(const struct http_server *s);
+/* Reads certificate and key again, for clients that come from now on; those that are here keep
+ * theirs. False and a fault: the old ones stay. */
+MUST_USE bool http_server_reload_tls(struct http_server *s, struct fault *fault);
 
 /* Sleeps until there is an event, or until_us of clock_now_us has come. */
 void http_server_wait(struct http_server *s, uint64_t until_us);

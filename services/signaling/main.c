@@ -117,6 +117,28 @@ static void watch_keys(struct service *s)
     }
 }
 
+/* --- certificate ------------------------------------------------------------------------------ */
+
+static unsigned long long certificate_expiry_s(const struct service *s)
+{
+    return metric_get(&http_server_tls_counts(s->http)->certificate_expiry_s);
+}
+
+static void reload_certificate(struct service *s)
+{
+    struct fault fault = {0};
+    if (s->config.http.tls_certificate[0] == '\0') {
+        return;
+    }
+    if (http_server_reload_tls(s->http, &fault)) {
+        log_info("tls.reloaded expires_unix_s=%llu", certificate_expiry_s(s));
+    } else {
+        metric_add(&s->metrics.tls_reloads_failed, 1);
+        log_error("tls.reload_failed error=\"%s\" effect=\"the old certificate stays\"",
+                  fault.text);
+    }
+}
+
 /* --- parts ------------------------------------------------------------------------------------ */
 
 static void add_condition(struct service *s, const char *name, metric_value **out)
@@ -143,6 +165,9 @@ static bool open_ports(struct service *s, struct fault *fault)
     s->http = http_server_create(&s->config.http, fault);
     if (s->http == NULL) {
         return false;
+    }
+    if (http_server_tls_counts(s->http) != NULL) {
+        log_info("tls.loaded expires_unix_s=%llu", certificate_expiry_s(s));
     }
     s->signal_watch = http_server_watch(s->http, s->signal_fd, SIGNAL_TAG);
     if (s->signal_watch == NULL) {
@@ -202,6 +227,7 @@ static bool open_parts(struct service *s, struct fault *fault)
     s->metrics.loop_lag.bound_us = lag_bound_us;
     s->metrics.loop_lag.bound_count = COUNT_OF(lag_bound_us);
     s->metrics.http = http_server_counts(s->http);
+    s->metrics.tls = http_server_tls_counts(s->http);
     s->metrics.plane = control_plane_counts(s->plane);
     s->metrics.calls = calls_api_counts(s->calls);
     s->metrics.access = access_gate_counts(s->access);
@@ -251,6 +277,7 @@ static void handle_signals(struct service *s, uint64_t now_us)
         if (signal == PROCESS_SIGNAL_RELOAD) {
             reload_ring(s);
             reload_api_keys(s);
+            reload_certificate(s);
         } else {
             stop(s, now_us);
         }

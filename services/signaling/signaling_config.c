@@ -55,6 +55,16 @@ static uint64_t read_whole_seconds(struct yaml_reader *r, const char *path, uint
     return us;
 }
 
+static void read_tls(struct yaml_reader *r, struct http_server_config *http)
+{
+    yaml_reader_text(r, "http.tls.certificate", "", http->tls_certificate,
+                     sizeof(http->tls_certificate));
+    yaml_reader_text(r, "http.tls.key", "", http->tls_key, sizeof(http->tls_key));
+    if ((http->tls_certificate[0] == '\0') != (http->tls_key[0] == '\0')) {
+        yaml_reader_fail(r, "http.tls.key", "give certificate and key, or neither");
+    }
+}
+
 static void read_http(struct yaml_reader *r, struct http_server_config *http)
 {
     yaml_reader_addr(r, "http.listen", "127.0.0.1:8080", &http->listen);
@@ -71,6 +81,7 @@ static void read_http(struct yaml_reader *r, struct http_server_config *http)
     http->body_bytes_max = BODY_BYTES_MAX;
     http->watches_max = FLEET_INSTANCES_MAX + OTHER_WATCHES;
     read_origins(r, &http->origins);
+    read_tls(r, http);
 }
 
 /* The slowest placement must still be answered before its connection is closed. */

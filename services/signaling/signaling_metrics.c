@@ -120,6 +120,24 @@ static void print_access(struct metrics_text *t, const struct signaling_metrics 
     metrics_sample_u64(t, NULL, metric_get(&m->api_key_reloads_failed));
 }
 
+static void print_tls(struct metrics_text *t, const struct http_tls_counts *tls,
+                      const metric_value *reloads_failed)
+{
+    if (tls == NULL) {
+        return;
+    }
+    metrics_family(t, "earshot_signaling_tls_handshakes_total", METRIC_COUNTER,
+                   "TLS handshakes with clients by how they went.");
+    sample(t, "outcome", "good", &tls->handshakes_total);
+    sample(t, "outcome", "failed", &tls->failed_total);
+    metrics_family(t, "earshot_signaling_tls_certificate_expiry_seconds", METRIC_GAUGE,
+                   "Unix time at which the certificate in use expires.");
+    metrics_sample_u64(t, NULL, metric_get(&tls->certificate_expiry_s));
+    metrics_family(t, "earshot_signaling_tls_reloads_failed_total", METRIC_COUNTER,
+                   "Times certificate and key were read again and could not be used.");
+    metrics_sample_u64(t, NULL, metric_get(reloads_failed));
+}
+
 static void print_keys(struct metrics_text *t, const struct calls_counts *calls)
 {
     const uint64_t ids = metric_get(&calls->key_ids);
@@ -143,6 +161,7 @@ void signaling_metrics_print(struct metrics_text *t, void *context)
     print_plane(t, m->plane);
     print_http(t, m->http);
     print_access(t, m);
+    print_tls(t, m->tls, &m->tls_reloads_failed);
     print_keys(t, m->calls);
     metrics_family(t, "earshot_key_ring_reloads_failed_total", METRIC_COUNTER,
                    "Times the key directory was read again and could not be used.");

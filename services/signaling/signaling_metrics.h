@@ -6,15 +6,18 @@
 
 #include "services/signaling/access_gate.h"
 #include "services/signaling/calls_api.h"
+#include "services/signaling/http_tls.h"
 
 struct signaling_metrics {
     const struct http_server_counts *http;
+    const struct http_tls_counts *tls; /* NULL: in clear */
     const struct control_plane_counts *plane;
     const struct calls_counts *calls;
     const struct access_counts *access;
     struct metric_histogram loop_lag; /* turns of the loop */
     metric_value key_reloads_failed;
     metric_value api_key_reloads_failed;
+    metric_value tls_reloads_failed;
 };
 
 /* A metrics_source; context is a struct signaling_metrics. */

@@ -119,6 +119,8 @@ static void each_mistake_is_named(void **state)
         {GOOD "http: {idle_timeout: 599999ms}\n", "http.idle_timeout: must be whole seconds"},
         {GOOD "http: {idle_timeout: 600001ms}\n", "http.idle_timeout: 600001ms is outside"},
         {GOOD "http: {connections_max: 0}\n", "http.connections_max"},
+        {GOOD "http: {tls: {certificate: a.crt}}\n", "http.tls.key: give certificate and key"},
+        {GOOD "http: {tls: {key: a.key}}\n", "http.tls.key: give certificate and key"},
         {GOOD "http: {request_timeout: 61s}\n", "http.request_timeout"},
         {GOOD "http: {allow_origins: [example]}\n", "http.allow_origins[0]: an origin looks"},
         {GOOD "answer_timeout: 3001ms\n", "answer_timeout"},

@@ -11,7 +11,9 @@ static struct http_server_counts http;
 static struct control_plane_counts plane;
 static struct calls_counts calls = {.placement = {.bound_us = bound_us, .bound_count = 2}};
 static struct access_counts access_counts;
+static struct http_tls_counts tls;
 static struct signaling_metrics metrics = {.http = &http,
+                                           .tls = &tls,
                                            .plane = &plane,
                                            .access = &access_counts,
                                            .calls = &calls,
@@ -36,6 +38,8 @@ static int set_up(void **state)
     metric_set(&metrics.api_key_reloads_failed, 5002);
     metric_set(&calls.orphans_total, 5000);
     metric_set(&metrics.key_reloads_failed, 5001);
+    metric_set(&metrics.tls_reloads_failed, 5003);
+    number(&tls.handshakes_total, sizeof(tls) / sizeof(metric_value), 7000);
     metric_set(&calls.key_ids, UINT64_C(1) << 63 | 1);
     metric_set(&calls.key_id_active, 63);
     metric_observe(&calls.placement, 1000);
@@ -49,6 +53,21 @@ static void the_text_is_valid(void **state)
     (void)state;
     char *text = metrics_check_render();
     metrics_check_valid(text);
+    free(text);
+}
+
+static void sockets_and_tls_are_told(void **state)
+{
+    (void)state;
+    char *text = metrics_check_render();
+    metrics_check_label(text, "earshot_signaling_sockets_total", "outcome", "opened",
+                        metric_get(&http.sockets_opened_total));
+    metrics_check_label(text, "earshot_signaling_sockets_total", "outcome", "refused",
+                        metric_get(&http.sockets_refused_total));
+    metrics_check_label(text, "earshot_signaling_tls_handshakes_total", "outcome", "good", 7000);
+    metrics_check_label(text, "earshot_signaling_tls_handshakes_total", "outcome", "failed", 7001);
+    metrics_check_sample(text, "earshot_signaling_tls_certificate_expiry_seconds", 7002);
+    metrics_check_sample(text, "earshot_signaling_tls_reloads_failed_total", 5003);
     free(text);
 }
 
@@ -154,6 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_text_is_valid),
+        cmocka_unit_test(sockets_and_tls_are_told),
         cmocka_unit_test(every_outcome_of_a_request_has_its_sample),
         cmocka_unit_test(every_verdict_and_limit_has_its_sample),
         cmocka_unit_test(every_state_and_news_of_a_transceiver_has_its_sample),

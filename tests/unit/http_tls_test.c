@@ -1,0 +1,257 @@
+/* http_tls_test.c - behind TLS clients are served as in clear, and certificates come and go */
+#include "tests/unit/tls_world.h"
+
+static uint64_t shaken(void)
+{
+    return metric_get(&http_server_tls_counts(world.http)->handshakes_total);
+}
+
+static uint64_t failed(void)
+{
+    return metric_get(&http_server_tls_counts(world.http)->failed_total);
+}
+
+static void expect_common_name(const SSL *ssl, const char *name)
+{
+    char text[64];
+    X509 *certificate = SSL_get1_peer_certificate(ssl);
+    assert_true(X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, text,
+                                          sizeof(text)) > 0);
+    assert_string_equal(text, name);
+    X509_free(certificate);
+}
+
+/* --- HTTP ------------------------------------------------------------------------------------- */
+
+static void requests_of_one_connection_are_answered(void **state)
+{
+    (void)state;
+    SSL *ssl = tls_connect();
+    tls_send_text(ssl, WORLD_GET);
+    (void)tls_answer(ssl, "\r\n\r\n1");
+    assert_true(world_answer_has(200, "\r\n\r\n1"));
+    tls_send_text(ssl, "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc");
+    (void)tls_answer(ssl, "\r\n\r\n2");
+    assert_true(world_answer_has(200, "\r\n\r\n2"));
+    assert_int_equal(world.delivered, 2);
+    assert_int_equal(shaken(), 1);
+    tls_close(ssl);
+    WORLD_UNTIL(metric_get(&http_server_counts(world.http)->connections) == 0);
+    assert_int_equal(failed(), 0);
+}
+
+static void a_head_in_drops_is_looked_at_as_a_whole(void **state)
+{
+    (void)state;
+    SSL *ssl = tls_connect();
+    for (const char *c = "\r\n" WORLD_GET; *c != '\0'; c++) {
+        tls_send(ssl, c, 1);
+        world_turn();
+    }
+    (void)tls_answer(ssl, "\r\n\r\n1");
+    assert_true(world_answer_has(200, "\r\n\r\n1"));
+    tls_close(ssl);
+}
+
+static void a_bad_head_is_answered_by_us(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *head;
+        unsigned status;
+    } row[] = {
+        {"GET /\r\n\r\n", 400},
+        {"BREW / HTTP/1.1\r\nHost: x\r\n\r\n", 501},
+        {"GET / HTTP/1.1\r\n folded\r\n\r\n", 400},
+        {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1001\r\n\r\n", 413},
+    };
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        SSL *ssl = tls_connect();
+        tls_send_text(ssl, row[i].head);
+        (void)tls_answer(ssl, NULL); /* to its end, which comes without a break of TLS */
+        assert_true(world_answer_has(row[i].status, "Access-Control-Allow-Origin: *"));
+        assert_int_equal(SSL_get_shutdown(ssl), SSL_RECEIVED_SHUTDOWN);
+        tls_close(ssl);
+    }
+}
+
+static void a_long_answer_comes_whole_to_a_slow_reader(void **state)
+{
+    (void)state;
+    enum { LEN = 3000000 };
+    char *body = malloc(LEN);
+    char *got = malloc(LEN + 4096);
+    assert_true(body != NULL && got != NULL);
+    for (size_t i = 0; i < LEN; i++) {
+        body[i] = (char)('a' + i % 23);
+    }
+    world.body = bytes_view_of(body, LEN);
+    SSL *ssl = tls_connect();
+    tls_send_text(ssl, "GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    world_turns(50); /* meanwhile it is in the kernel, or waits */
+    const size_t len = tls_read(ssl, got, LEN + 4096, NULL);
+    assert_true(len > LEN);
+    assert_memory_equal(got + len - LEN, body, LEN);
+    tls_close(ssl);
+    WORLD_UNTIL(world.delivered == 1);
+    free(body);
+    free(got);
+}
+
+static void a_client_that_ends_his_side_still_gets_the_answer(void **state)
+{
+    (void)state;
+    SSL *ssl = tls_connect();
+    tls_send_text(ssl, "GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    world.is_holding = true;
+    WORLD_UNTIL(world.requests == 1);
+    (void)SSL_shutdown(ssl);
+    world_turns(3);
+    world_answer();
+    (void)tls_answer(ssl, NULL);
+    assert_true(world_answer_has(200, "\r\n\r\n1"));
+    tls_close(ssl);
+}
+
+static void sockets_work_and_close(void **state)
+{
+    (void)state;
+    SSL *ssl = tls_connect();
+    tls_send_text(ssl, SOCKET_HEAD "\r\n");
+    (void)tls_answer(ssl, "\r\n\r\n");
+    assert_true(world_answer_has(101, SOCKET_ACCEPT));
+    const uint8_t hello[] = {FIN | TEXT, 0x82, 0, 0, 0, 0, 'h', 'i'};
+    tls_send(ssl, hello, sizeof(hello));
+    WORLD_UNTIL(world.messages == 1);
+    assert_true(http_server_send(world.http, world.socket, bytes_view_of_text("and you?")));
+    (void)tls_answer(ssl, "and you?");
+    tls_close(ssl);
+    WORLD_UNTIL(world.closed == 1);
+}
+
+/* --- clients that are not let in -------------------------------------------------------------- */
+
+static void who_does_not_speak_tls_is_hung_up(void **state)
+{
+    (void)state;
+    (void)world_ask(WORLD_GET);
+    assert_null(strstr(world.answer, "HTTP/1.1"));
+    WORLD_UNTIL(failed() == 1);
+    assert_int_equal(world.requests, 0);
+    assert_int_equal(shaken(), 0);
+}
+
+static void who_says_nothing_is_hung_up_with_the_time_of_a_head(void **state)
+{
+    (void)state;
+    assert_in_range(world_silence_us(world_connect("")), US_PER_S, 2 * US_PER_S);
+    SSL *ssl = tls_connect();
+    const uint64_t began_us = clock_now_us();
+    assert_string_equal(tls_answer(ssl, NULL), "");
+    assert_in_range(clock_now_us() - began_us, US_PER_S / 2, 2 * US_PER_S);
+    tls_close(ssl);
+}
+
+static void old_versions_and_other_protocols_are_refused(void **state)
+{
+    (void)state;
+    SSL *ssl = SSL_new(tls.client);
+    SSL_set_min_proto_version(ssl, TLS1_VERSION);
+    SSL_set_max_proto_version(ssl, TLS1_1_VERSION);
+    SSL_set_cipher_list(ssl, "ALL:@SECLEVEL=0");
+    assert_null(tls_connect_with(ssl));
+    ssl = SSL_new(tls.client);
+    SSL_set_alpn_protos(ssl, (const unsigned char *)"\x02h2", 3);
+    assert_null(tls_connect_with(ssl));
+    ssl = SSL_new(tls.client);
+    SSL_set_max_proto_version(ssl, TLS1_2_VERSION);
+    SSL_set_alpn_protos(ssl, (const unsigned char *)"\x02h2\x08http/1.1", 12);
+    ssl = tls_connect_with(ssl);
+    assert_non_null(ssl);
+    const unsigned char *chosen = NULL;
+    unsigned len = 0;
+    SSL_get0_alpn_selected(ssl, &chosen, &len);
+    assert_true(bytes_equal(bytes_view_of(chosen, len), bytes_view_of_text("http/1.1")));
+    tls_close(ssl);
+}
+
+/* --- certificates ----------------------------------------------------------------------------- */
+
+static void a_reload_is_for_new_clients_and_hangs_up_nobody(void **state)
+{
+    (void)state;
+    struct fault fault = {0};
+    SSL *old = tls_connect();
+    expect_common_name(old, "first");
+    tls_make("server", "second");
+    assert_true(http_server_reload_tls(world.http, &fault));
+    SSL *new = tls_connect();
+    expect_common_name(new, "second");
+    tls_send_text(old, WORLD_GET);
+    (void)tls_answer(old, "\r\n\r\n1");
+    assert_true(world_answer_has(200, "\r\n\r\n1"));
+    tls_close(old);
+    tls_close(new);
+}
+
+static void what_can_not_be_used_is_named_and_the_old_stays(void **state)
+{
+    (void)state;
+    char path[HTTP_FILE_CAP];
+    struct fault fault = {0};
+    tls_path("server.key", path);
+    assert_int_equal(chmod(path, 0604), 0);
+    assert_false(http_server_reload_tls(world.http, &fault));
+    assert_non_null(strstr(fault.text, "server.key: others may read this key"));
+    assert_int_equal(chmod(path, 0640), 0);
+    assert_true(http_server_reload_tls(world.http, &fault));
+
+    tls_make("other", "other");
+    tls_path("other.key", path);
+    char key[HTTP_FILE_CAP];
+    tls_path("server.key", key);
+    assert_int_equal(rename(path, key), 0);
+    assert_false(http_server_reload_tls(world.http, &fault));
+    assert_non_null(strstr(fault.text, "server.key: not the certificate's key"));
+
+    FILE *file = tls_create("server.crt");
+    (void)fputs("-----BEGIN CERTIFICATE-----\nAAAA\n", file);
+    (void)fclose(file);
+    assert_false(http_server_reload_tls(world.http, &fault));
+    assert_non_null(strstr(fault.text, "server.crt: not a certificate"));
+    tls_path("server.crt", path);
+    assert_int_equal(remove(path), 0);
+    assert_false(http_server_reload_tls(world.http, &fault));
+    assert_non_null(strstr(fault.text, "server.crt: No such file"));
+
+    SSL *ssl = tls_connect();
+    expect_common_name(ssl, "first");
+    tls_close(ssl);
+}
+
+static void the_expiry_is_told(void **state)
+{
+    (void)state;
+    const uint64_t expiry_s = metric_get(&http_server_tls_counts(world.http)->certificate_expiry_s);
+    const uint64_t now_s = clock_unix_us() / US_PER_S;
+    assert_in_range(expiry_s, now_s + 3500, now_s + 3600);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TLS_TEST(requests_of_one_connection_are_answered),
+        TLS_TEST(a_head_in_drops_is_looked_at_as_a_whole),
+        TLS_TEST(a_bad_head_is_answered_by_us),
+        TLS_TEST(a_long_answer_comes_whole_to_a_slow_reader),
+        TLS_TEST(a_client_that_ends_his_side_still_gets_the_answer),
+        TLS_TEST(sockets_work_and_close),
+        TLS_TEST(who_does_not_speak_tls_is_hung_up),
+        TLS_TEST(who_says_nothing_is_hung_up_with_the_time_of_a_head),
+        TLS_TEST(old_versions_and_other_protocols_are_refused),
+        TLS_TEST(a_reload_is_for_new_clients_and_hangs_up_nobody),
+        TLS_TEST(what_can_not_be_used_is_named_and_the_old_stays),
+        TLS_TEST(the_expiry_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
