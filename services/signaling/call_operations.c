@@ -62,7 +62,7 @@ static void answer_hangup(struct calls_api *a, uint64_t exchange, enum calls_han
                                    : hangup == CALLS_NOT_FOUND ? call_patch_not_found()
                                                                : call_patch_no_answer();
     metric_add(&a->counts.hangups_total[hangup], 1);
-    http_server_answer(a->server, exchange, &r);
+    calls_state_answer(a, exchange, &r);
 }
 
 bool call_operations_submit_end(struct calls_api *a, const struct call_work *w, uint64_t ticket,
@@ -121,7 +121,7 @@ static void answer_patch(struct calls_api *a, uint64_t exchange, const struct ht
                          enum call_patch_outcome outcome)
 {
     metric_add(&a->counts.patches_total[outcome], 1);
-    http_server_answer(a->server, exchange, r);
+    calls_state_answer(a, exchange, r);
 }
 
 /* Whoever waits for new credentials has no sound meanwhile: a lost transceiver is not asked. */
@@ -203,7 +203,7 @@ void call_operations_look(struct calls_api *a, const struct call_operation *oper
         }
         response = call_patch_no_answer();
     }
-    http_server_answer(a->server, operation->exchange, &response);
+    calls_state_answer(a, operation->exchange, &response);
 }
 
 /* RFC 9725 leaves GET open: without content it still says that the call is there. */
@@ -218,7 +218,7 @@ static void take_look(struct calls_api *a, const struct call_work *w,
     const struct http_response r = has_ended  ? call_patch_not_found()
                                    : is_there ? (struct http_response){.status = 204}
                                               : call_patch_no_answer();
-    http_server_answer(a->server, w->exchange, &r);
+    calls_state_answer(a, w->exchange, &r);
 }
 
 /* --- outcomes --------------------------------------------------------------------------------- */

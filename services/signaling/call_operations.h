@@ -12,7 +12,7 @@
 #include "services/signaling/calls_api.h"
 
 struct call_operation {
-    uint64_t exchange;
+    uint64_t exchange; /* or another asker of calls_api.h */
     struct bytes_view call_id;
     const struct auth_identity *who;
 };

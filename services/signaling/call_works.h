@@ -31,8 +31,9 @@ struct call_work {
     uint32_t generation; /* of its place */
     uint64_t exchange;   /* 0: the client is gone */
     uint8_t tenant[CONTROL_TENANT_BYTES];
-    const struct http_request *request; /* OFFER with an exchange */
-    struct offer_request offer;         /* OFFER; its sdp as long as the request */
+    struct offer_request offer;     /* OFFER; its sdp lives as long as the exchange */
+    struct bytes_view client_agent; /* and so do these two */
+    struct bytes_view client_language;
     uint64_t started_us;
     struct placement_tried tried;
     const struct offer_refusal *refusal; /* the last one; NULL: nobody was asked yet */

@@ -73,6 +73,12 @@ void calls_api_set_ring(struct calls_api *a, struct key_ring *ring)
     metric_set(&a->counts.key_id_active, key_ring_active_id(ring));
 }
 
+void calls_api_set_teller(struct calls_api *a, calls_teller teller, void *context)
+{
+    a->teller = teller;
+    a->teller_context = context;
+}
+
 void calls_api_drain(struct calls_api *a)
 {
     a->is_draining = true;
@@ -85,12 +91,22 @@ bool calls_api_is_idle(const struct calls_api *a)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
+void calls_state_answer(struct calls_api *a, uint64_t asker, const struct http_response *r)
+{
+    if (asker == 0 || a->teller == NULL || !a->teller(a->teller_context, asker, r)) {
+        http_server_answer(a->server, asker, r);
+        return;
+    }
+    struct http_response told = *r;
+    http_response_discard(&told);
+}
+
 static void answer_error(struct calls_api *a, uint64_t exchange, unsigned status, const char *code,
                          const char *message)
 {
     struct http_response r = http_response_error(status, code, bytes_view_of_text(message));
     r.retry_after_s = status == 503 ? 1 : 0;
-    http_server_answer(a->server, exchange, &r);
+    calls_state_answer(a, exchange, &r);
 }
 
 static void refuse_offer(struct calls_api *a, struct call_work *w, struct bytes_view said,
@@ -102,7 +118,7 @@ static void refuse_offer(struct calls_api *a, struct call_work *w, struct bytes_
         log_warn("call.refused reason=%s tried=%zu held_back=%llu", w->refusal->reason,
                  w->tried.count, (unsigned long long)a->refused_limit.held_back);
     }
-    http_server_answer(a->server, w->exchange, &r);
+    calls_state_answer(a, w->exchange, &r);
     call_works_finish(&a->works, w);
 }
 
@@ -124,7 +140,7 @@ static void answer_offer(struct calls_api *a, struct call_work *w, struct http_r
                  (unsigned long long)(time_since(w->started_us, now_us) / US_PER_MS),
                  (unsigned long long)a->created_limit.held_back);
     }
-    http_server_answer(a->server, w->exchange, r);
+    calls_state_answer(a, w->exchange, r);
 }
 
 /* --- offers ----------------------------------------------------------------------------------- */
@@ -144,8 +160,8 @@ static bool submit_create(struct calls_api *a, struct call_work *w, uint64_t now
     memcpy(create->ingress, a->config->ingress, sizeof(create->ingress));
     create->ingress_count = a->config->ingress_count;
     create->duration_s_max = a->config->call_duration_s_max;
-    create->client_agent = http_field_note(w->request->user_agent, "");
-    create->client_language = http_field_note(w->request->language, ",;");
+    create->client_agent = http_field_note(w->client_agent, "");
+    create->client_language = http_field_note(w->client_language, ",;");
     create->placement_reason = bytes_view_of_text("least_loaded");
     create->offer_unix_us = clock_unix_us() - time_since(w->started_us, now_us);
     return control_plane_submit(a->plane, w->instance_id, call_works_ticket(&a->works, w), &request,
@@ -199,29 +215,38 @@ static void place(struct calls_api *a, struct call_work *w, uint64_t now_us)
     refuse_offer(a, w, (struct bytes_view){0}, now_us);
 }
 
+void calls_api_place(struct calls_api *a, const struct calls_visitor *visitor,
+                     struct offer_request *offer, uint64_t now_us)
+{
+    struct call_work *w =
+        a->is_draining ? NULL
+                       : call_works_begin(&a->works, CALL_WORK_OFFER, visitor->asker, now_us);
+    if (w == NULL) {
+        offer_request_discard(offer);
+        metric_add(&a->counts.offers_total[OFFER_SERVER_OVERLOADED], 1);
+        answer_error(a, visitor->asker, 503, "server_overloaded",
+                     "This server takes no new call. Try again soon.");
+        return;
+    }
+    memcpy(w->tenant, visitor->who->tenant, sizeof(w->tenant));
+    w->client_agent = visitor->agent;
+    w->client_language = visitor->language;
+    w->offer = *offer;
+    place(a, w, now_us);
+}
+
 void calls_api_offer(struct calls_api *a, uint64_t exchange, const struct http_request *request,
                      const struct auth_identity *who, uint64_t now_us)
 {
+    const struct calls_visitor visitor = {exchange, who, request->user_agent, request->language};
     struct offer_request offer;
     struct http_response refusal;
     if (!offer_request_read(request, who->session, &offer, &refusal)) {
         metric_add(&a->counts.offers_total[OFFER_BAD_REQUEST], 1);
-        http_server_answer(a->server, exchange, &refusal);
+        calls_state_answer(a, exchange, &refusal);
         return;
     }
-    struct call_work *w =
-        a->is_draining ? NULL : call_works_begin(&a->works, CALL_WORK_OFFER, exchange, now_us);
-    if (w == NULL) {
-        offer_request_discard(&offer);
-        metric_add(&a->counts.offers_total[OFFER_SERVER_OVERLOADED], 1);
-        answer_error(a, exchange, 503, "server_overloaded",
-                     "This server takes no new call. Try again soon.");
-        return;
-    }
-    memcpy(w->tenant, who->tenant, sizeof(w->tenant));
-    w->offer = offer;
-    w->request = request;
-    place(a, w, now_us);
+    calls_api_place(a, &visitor, &offer, now_us);
 }
 
 /* A transceiver has made the session. */
@@ -304,8 +329,8 @@ void calls_api_end(struct calls_api *a, uint64_t exchange, bool is_delivered, ui
     if (w == NULL) {
         return;
     }
-    w->exchange = 0; /* the outcome that is under way finishes the others */
-    w->request = NULL;
+    w->exchange = 0;                       /* the outcome that is under way finishes the others */
+    w->offer.sdp = (struct bytes_view){0}; /* it went with the request */
     if (w->kind != CALL_WORK_ANSWERED) {
         return;
     }

@@ -19,6 +19,7 @@
 #include "services/signaling/call_patch.h"
 #include "services/signaling/control_plane.h"
 #include "services/signaling/offer_refusal.h"
+#include "services/signaling/offer_request.h"
 #include "services/signaling/signaling_config.h"
 
 enum calls_hangup { CALLS_ENDED, CALLS_NOT_FOUND, CALLS_NO_ANSWER, CALLS_HANGUP_COUNT };
@@ -49,9 +50,25 @@ void calls_api_drain(struct calls_api *a);
 /* Nobody waits for an answer. */
 bool calls_api_is_idle(const struct calls_api *a);
 
+/* Whoever asks is known by a number: an exchange of http_server, or another one, whose answers go
+ * to the teller. It gives false for a number that is not his; what it is shown is borrowed. */
+typedef bool (*calls_teller)(void *context, uint64_t asker, const struct http_response *answer);
+void calls_api_set_teller(struct calls_api *a, calls_teller teller, void *context);
+
+/* Who brings an offer. All views live until calls_api_end for this asker. */
+struct calls_visitor {
+    uint64_t asker;
+    const struct auth_identity *who; /* this one not: it is copied */
+    struct bytes_view agent;         /* User-Agent */
+    struct bytes_view language;      /* Accept-Language */
+};
+/* offer becomes ours, but for its sdp. The asker is told, and then ends with calls_api_end. */
+void calls_api_place(struct calls_api *a, const struct calls_visitor *visitor,
+                     struct offer_request *offer, uint64_t now_us);
+
 void calls_api_offer(struct calls_api *a, uint64_t exchange, const struct http_request *request,
                      const struct auth_identity *who, uint64_t now_us);
-/* Of any exchange: one that is not ours is ignored. */
+/* Of any exchange or other asker: one that is not ours is ignored. */
 void calls_api_end(struct calls_api *a, uint64_t exchange, bool is_delivered, uint64_t now_us);
 void calls_api_outcome(struct calls_api *a, const struct session_outcome *outcome, uint64_t now_us);
 

@@ -20,9 +20,14 @@ struct calls_api {
     struct log_limit created_limit;
     struct log_limit refused_limit;
     struct log_limit hangup_limit;
+    calls_teller teller; /* or NULL */
+    void *teller_context;
     bool is_draining;
     struct call_works works;
 };
+
+/* Once for each request; takes over an owned body. 0 asks nothing any more. */
+void calls_state_answer(struct calls_api *a, uint64_t asker, const struct http_response *r);
 
 /* Asks the transceiver of w to end its call. False: its queue is full. */
 MUST_USE bool call_operations_submit_end(struct calls_api *a, const struct call_work *w,

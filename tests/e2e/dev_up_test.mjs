@@ -4,7 +4,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import {
   chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, readlinkSync,
-  rmSync, writeFileSync,
+  rmSync, statSync, writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,8 @@ function dev(args, extra = {}) {
   const env = { ...surroundings, ...extra };
   const child = spawnSync(join(root, 'dev'), args, { env, encoding: 'utf8', cwd: '/' });
   checkLog(join(env.EARSHOT_RUN, 'earshot.log'));
-  return { status: child.status, stderr: child.stderr.trim(), ms: Date.now() - started };
+  const said = { stdout: child.stdout.trim(), stderr: child.stderr.trim() };
+  return { status: child.status, ...said, ms: Date.now() - started };
 }
 
 function servicesLeft() {
@@ -49,9 +50,22 @@ function refusal(what, result, ...words) {
   check(`${what}: nothing is left running`, servicesLeft().length === 0);
 }
 
+// What the API says to who brings this key: 200, or 401.
+async function tries(key) {
+  const url = 'http://127.0.0.1:8080/v1/realtime/client_secrets';
+  return (await fetch(url, { method: 'POST', headers: { Authorization: `Bearer ${key}` } })).status;
+}
+
 // Start, start again, stop.
+check('before the first start there is no key', dev(['key']).status === 1);
 const first = dev(['up', '--detach']);
 check('the first start works', first.status === 0, first.stderr || first.ms);
+const { stdout: key } = dev(['key']);
+check('it has made a key, which is good', await tries(key) === 200, key.length);
+check('and no other is', await tries(`${key}x`) === 401);
+check('only its owner can read it', (statSync(join(run, 'api-key')).mode & 0o77) === 0);
+check('what signaling reads does not hold it',
+  !readFileSync(join(run, 'keys/api/keys'), 'utf8').includes(key));
 const again = dev(['up', '--detach']);
 check('a second one beside it is refused',
   again.status === 1 && again.stderr.includes('./dev down'), again.stderr);
@@ -61,6 +75,7 @@ check('down leaves nothing', servicesLeft().length === 0);
 // What a newcomer runs, whatever preset is tested otherwise: built, and then soon there.
 const release = { EARSHOT_PRESET: 'release' };
 check('the release preset starts', dev(['up', '--detach'], release).status === 0);
+check('a key outlives its start', dev(['key']).stdout === key && await tries(key) === 200);
 dev(['down']);
 // The fastest of a few: what else the machine does is none of its business.
 const starts = [];

@@ -1,6 +1,8 @@
 /* calls_api_test.c - offers, hang-ups, and that no session is left behind */
 #include "tests/unit/signaling_world.h"
 
+#include "services/signaling/call_operations.h"
+
 static uint64_t offers(enum offer_outcome outcome)
 {
     return metric_get(&calls_api_counts(world.calls)->offers_total[outcome]);
@@ -170,6 +172,73 @@ static void a_new_ring_names_calls_and_forgets_those_of_the_old(void **state)
     assert_true(world_answer_is(200, ""));
 }
 
+/* Of askers with numbers that http_server never gives. */
+#define ASKER UINT64_C(0x7777000000000007)
+
+static struct {
+    unsigned status;
+    char location[HTTP_LOCATION_CHARS];
+    char body[64];
+} told;
+
+static bool tell(void *context, uint64_t asker, const struct http_response *answer)
+{
+    assert_ptr_equal(context, &told);
+    if (asker != ASKER) {
+        return false;
+    }
+    const struct bytes_view body = http_response_body(answer);
+    told.status = answer->status;
+    (void)snprintf(told.location, sizeof(told.location), "%s", answer->location);
+    (void)snprintf(told.body, sizeof(told.body), "%.*s", (int)body.len, (const char *)body.data);
+    return true;
+}
+
+static void an_offer_from_elsewhere_is_told_there(void **state)
+{
+    (void)state;
+    const struct auth_identity who = {.tenant = {1}};
+    const struct calls_visitor visitor = {.asker = ASKER, .who = &who};
+    struct offer_request offer = {.sdp = bytes_view_of_text("v=0\r\n")};
+    world_start_transceiver();
+    memset(&told, 0, sizeof(told));
+    calls_api_set_teller(world.calls, tell, &told);
+    calls_api_place(world.calls, &visitor, &offer, clock_now_us());
+    WORLD_UNTIL(told.status != 0);
+    assert_int_equal(told.status, 201);
+    assert_string_equal(told.body, WORLD_ANSWER);
+    calls_api_end(world.calls, ASKER, true, clock_now_us());
+    assert_true(calls_api_is_idle(world.calls));
+    const struct call_operation operation = {
+        .exchange = ASKER,
+        .call_id = bytes_view_of_text(strrchr(told.location, '/') + 1),
+        .who = &who};
+    told.status = 0;
+    call_operations_hang_up(world.calls, &operation, clock_now_us());
+    WORLD_UNTIL(told.status != 0);
+    assert_int_equal(told.status, 200);
+    assert_int_equal(world.ended, 1);
+    (void)world_offer("v=0\r\n"); /* others are answered over HTTP */
+    assert_true(world_answer_is(201, WORLD_ANSWER));
+}
+
+static void an_asker_that_leaves_leaves_no_session(void **state)
+{
+    (void)state;
+    const struct auth_identity who = {.tenant = {1}};
+    const struct calls_visitor visitor = {.asker = ASKER, .who = &who};
+    struct offer_request offer = {.sdp = bytes_view_of_text("v=0\r\n")};
+    world_start_transceiver();
+    memset(&told, 0, sizeof(told));
+    calls_api_set_teller(world.calls, tell, &told);
+    calls_api_place(world.calls, &visitor, &offer, clock_now_us());
+    calls_api_end(world.calls, ASKER, false, clock_now_us());
+    WORLD_UNTIL(world.ended == 1);
+    WORLD_UNTIL(calls_api_is_idle(world.calls));
+    assert_int_equal(told.status, 0);
+    assert_string_equal(world.ended_reason, "client_gone");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +250,8 @@ int main(void)
         WORLD_TEST(a_client_that_leaves_leaves_no_session),
         WORLD_TEST(ended_and_refused_calls_take_no_place),
         WORLD_TEST(a_draining_service_takes_no_offer_and_still_hangs_up),
+        WORLD_TEST(an_offer_from_elsewhere_is_told_there),
+        WORLD_TEST(an_asker_that_leaves_leaves_no_session),
         WORLD_TEST(a_new_ring_names_calls_and_forgets_those_of_the_old),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
