@@ -314,6 +314,7 @@ static void create_shard(struct shard_world *w)
         .setup_timeout_us = 30 * US_PER_S,
         .credit_us = CREDIT_US,
         .complexity = 5,
+        .event_channel = "oai-events",
         .complexity_min = 5,
     };
     w->identity = dtls_identity_create(&fault);

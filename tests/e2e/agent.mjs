@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 
 const type = {
   hello: 0x01, ping: 0x02, pong: 0x03, start: 0x10, accept: 0x11, end: 0x13, ended: 0x14,
-  audioOut: 0x21, playback: 0x25, dtmf: 0x31,
+  audioOut: 0x21, playback: 0x25, dtmf: 0x31, event: 0x40, channelData: 0x41,
 };
 const last = 0x100;
 export const rateHz = 24000;
@@ -12,6 +12,8 @@ export const rateHz = 24000;
 export class Agent {
   playback = []; // what became of what was said: { utterance, state, ... }
   dtmf = []; // { digit, duration_ms }
+
+  echoes = false; // what comes through data channels goes back as it came
 
   #socket = null;
   #session = 0; // of the newest call
@@ -66,12 +68,12 @@ export class Agent {
       while (unread.length >= 32 && unread.length >= 4 + unread.readUInt32LE()) {
         const frame = unread.subarray(0, 4 + unread.readUInt32LE());
         unread = unread.subarray(frame.length);
-        this.#take(frame[5], frame.readUInt32LE(8), frame.subarray(32));
+        this.#take(frame[5], frame.readUInt32LE(8), frame.subarray(32), frame.readUInt16LE(6));
       }
     });
   }
 
-  #take(kind, session, payload) {
+  #take(kind, session, payload, flags) {
     if (kind === type.hello) this.#sendJson(0, type.hello, { versions: [1], name: 'test' });
     if (kind === type.ping) this.#send(0, type.pong, payload);
     if (kind === type.start) {
@@ -80,6 +82,9 @@ export class Agent {
     }
     if (kind === type.playback) this.playback.push(JSON.parse(payload));
     if (kind === type.dtmf) this.dtmf.push(JSON.parse(payload));
+    if (this.echoes && (kind === type.event || kind === type.channelData)) {
+      this.#send(session, kind, payload, flags);
+    }
     if (kind === type.end) this.#sendJson(session, type.ended, {});
   }
 }

@@ -10,7 +10,7 @@ void sim_answer_client(struct sim_answer *a, struct sim_client *client,
     *a = (struct sim_answer){0};
     random_ice_chars(random, a->ufrag, SIM_ANSWER_UFRAG_CHARS);
     random_ice_chars(random, a->pwd, SIM_ANSWER_PWD_CHARS);
-    bool good = sdp_offer_parse(bytes_view_of_text(sim_client_offer(client)), false, &a->offer,
+    bool good = sdp_offer_parse(bytes_view_of_text(sim_client_offer(client)), true, &a->offer,
                                 reason, sizeof(reason)) == SDP_OFFER_OK;
     struct sdp_answer answer = {
         .ice_ufrag = a->ufrag,

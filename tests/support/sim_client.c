@@ -16,7 +16,7 @@
 
 #define CHECK_FAST_US (50 * US_PER_MS)
 #define CHECK_SLOW_US (2500 * US_PER_MS)
-#define QUEUE_CAP     64
+#define QUEUE_CAP     256
 
 struct packet {
     size_t len;
@@ -39,6 +39,8 @@ struct sim_client {
     bool has_path;
     struct dtls_identity *identity;
     struct dtls_transport *dtls;
+    struct sim_data *data; /* NULL: none was offered */
+    bool is_data_started;
     struct srtp_keys keys;
     struct srtp_transport *srtp;
     struct srtp_transport *voice_srtp; /* of its present SSRC */
@@ -68,6 +70,7 @@ static void write_offer(struct sim_client *c)
         .is_dtls_client = c->config.is_dtls_client,
         .has_red = c->config.has_red,
         .has_nack = c->config.has_nack,
+        .has_data = c->config.has_data,
         .direction = c->config.direction,
     };
     sim_sdp_write_offer(&offer, c->offer, sizeof(c->offer));
@@ -109,6 +112,7 @@ struct sim_client *sim_client_create(const struct sim_client_config *config)
 
 void sim_client_destroy(struct sim_client *c)
 {
+    sim_data_destroy(c->data);
     dtls_transport_destroy(c->dtls);
     dtls_identity_destroy(c->identity);
     srtp_transport_destroy(c->srtp);
@@ -140,6 +144,9 @@ bool sim_client_answer(struct sim_client *c, struct bytes_view sdp, uint64_t now
     };
     hmac_sha1_key_init(&c->remote_password, bytes_view_of_text(c->answer.pwd));
     c->dtls = dtls_transport_create(&dtls);
+    if (c->config.has_data) {
+        c->data = sim_data_create(random_seeded(&c->random), !c->answer.is_active, now_us);
+    }
     c->speaker.sends_red = c->answer.prefers_red;
     c->check_us = now_us;
     return c->dtls != NULL;
@@ -218,23 +225,53 @@ static void take_keys(struct sim_client *c, const struct srtp_keys *keys, uint64
     c->slot_us = now_us;
 }
 
-static void drain_dtls(struct sim_client *c, uint64_t now_us)
+static void send_dtls(struct sim_client *c)
 {
     struct bytes_view datagram;
-    struct dtls_event event;
     while (dtls_transport_poll_datagram(c->dtls, &datagram)) {
         struct packet *p = queue_packet(c);
         memcpy(p->data, datagram.data, datagram.len);
         p->len = datagram.len;
     }
+}
+
+static void drain_data(struct sim_client *c, uint64_t now_us)
+{
+    struct bytes_view packet;
+    if (c->data == NULL || !c->is_data_started) {
+        return;
+    }
+    while (dtls_transport_poll_data(c->dtls, &packet)) {
+        sim_data_input(c->data, packet, now_us);
+    }
+    while (c->queue_count < QUEUE_CAP / 2 && sim_data_poll_packet(c->data, &packet, now_us) &&
+           dtls_transport_send(c->dtls, packet)) {
+        send_dtls(c);
+    }
+}
+
+static void drain_dtls(struct sim_client *c, uint64_t now_us)
+{
+    struct dtls_event event;
+    send_dtls(c);
     while (dtls_transport_poll_event(c->dtls, &event)) {
         if (event.kind == DTLS_EVENT_CONNECTED && event.srtp.profile != SRTP_PROFILE_NONE) {
             take_keys(c, &event.srtp, now_us);
+            c->is_data_started = c->data != NULL && c->answer.has_data;
+            if (c->is_data_started) {
+                sim_data_start(c->data, now_us);
+            }
         } else if (event.kind == DTLS_EVENT_CLOSED) {
             c->heard.was_closed = true;
             c->slot_us = c->check_us = TIME_NEVER;
         }
     }
+    drain_data(c, now_us);
+}
+
+struct sim_data *sim_client_data(const struct sim_client *c)
+{
+    return c->data;
 }
 
 static void send_voice(struct sim_client *c, uint64_t now_us)
@@ -458,6 +495,9 @@ void sim_client_tick(struct sim_client *c, uint64_t now_us)
     }
     if (c->has_path) {
         dtls_transport_tick(c->dtls, now_us);
+        if (c->is_data_started) {
+            sim_data_tick(c->data, now_us);
+        }
         drain_dtls(c, now_us);
     }
     if (now_us >= c->slot_us) {
@@ -471,9 +511,12 @@ void sim_client_tick(struct sim_client *c, uint64_t now_us)
 uint64_t sim_client_next_timeout(const struct sim_client *c)
 {
     const uint64_t dtls_us = c->has_path ? dtls_transport_next_timeout(c->dtls) : TIME_NEVER;
+    const uint64_t data_us =
+        c->is_data_started && !c->heard.was_closed ? sim_data_next_timeout(c->data) : TIME_NEVER;
     const uint64_t report_us =
         c->slot_us == TIME_NEVER ? TIME_NEVER : voice_rtcp_next_timeout(&c->rtcp);
-    return time_earlier(time_earlier(c->check_us, c->slot_us), time_earlier(dtls_us, report_us));
+    return time_earlier(time_earlier(time_earlier(c->check_us, c->slot_us), data_us),
+                        time_earlier(dtls_us, report_us));
 }
 
 /* --- what was heard --------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include "common/base/time_us.h"
 #include "services/transceiver/core/rtp/rtp_packet.h"
 #include "services/transceiver/core/rtp/rtp_sender.h"
+#include "tests/support/sim_data.h"
 #include "tests/support/sim_speaker.h"
 
 #define SIM_CLIENT_TONE_HZ    440
@@ -30,6 +31,7 @@ struct sim_client_config {
     bool is_cheap;               /* speaks fixed packets and decodes nothing */
     bool has_red;                /* offers it, and sends it when the answer prefers it */
     bool has_nack;               /* offers it, and asks again for each gap at once */
+    bool has_data;               /* offers a data section: sim_client_data */
     bool uses_dtx;               /* when it is silent */
     bool wraps_soon;             /* its sequence and timestamp numbers wrap within seconds */
     const char *direction;       /* of its audio; NULL: sendrecv */
@@ -78,6 +80,8 @@ void sim_client_mute(struct sim_client *c, bool is_muted);
 void sim_client_talk_garbage(struct sim_client *c, unsigned packets);
 /* Another track: new SSRC, new numbers. Only when connected. */
 void sim_client_change_ssrc(struct sim_client *c);
+/* NULL unless it offered a data section. What is said there leaves with the next tick. */
+struct sim_data *sim_client_data(const struct sim_client *c);
 /* Closes DTLS as a browser does. */
 void sim_client_close(struct sim_client *c, uint64_t now_us);
 

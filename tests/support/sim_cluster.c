@@ -348,6 +348,7 @@ static void create_transceiver(struct sim_cluster *c)
         .has_red = true,
         .bitrate_bps = c->config.bitrate_bps,
         .idle_sparse = c->config.idle_sparse,
+        .event_channel = "oai-events",
         .complexity = c->config.complexity,
     };
     bool good = init_once(&fault) && voice_silences_make(&c->silences);

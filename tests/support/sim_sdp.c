@@ -10,22 +10,27 @@
 void sim_sdp_write_offer(const struct sim_sdp_offer *offer, char *out, size_t cap)
 {
     static const char red[] = "a=rtpmap:63 red/48000/2\r\na=fmtp:63 111/111\r\n";
+    static const char data[] = "m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\n"
+                               "c=IN IP4 0.0.0.0\r\na=mid:1\r\na=sctp-port:5000\r\n"
+                               "a=max-message-size:262144\r\n";
     static const char setup[2][8] = {"actpass", "active"};
     char fingerprint[3 * DTLS_IDENTITY_FINGERPRINT_BYTES + 1];
     for (size_t i = 0; i < DTLS_IDENTITY_FINGERPRINT_BYTES; i++) {
         (void)snprintf(fingerprint + 3 * i, 4, "%02X:", offer->fingerprint[i]);
     }
     fingerprint[3 * DTLS_IDENTITY_FINGERPRINT_BYTES - 1] = '\0';
-    const int len = snprintf(
-        out, cap,
-        "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0\r\n"
-        "m=audio 9 UDP/TLS/RTP/SAVPF 111%s\r\nc=IN IP4 0.0.0.0\r\na=mid:0\r\n"
-        "a=ice-ufrag:%s\r\na=ice-pwd:%s\r\na=fingerprint:sha-256 %s\r\n"
-        "a=setup:%s\r\na=%s\r\na=rtcp-mux\r\na=rtpmap:111 opus/48000/2\r\n"
-        "a=fmtp:111 minptime=10;useinbandfec=1\r\n%s%s",
-        offer->has_red ? " 63" : "", offer->ufrag, offer->pwd, fingerprint,
-        setup[offer->is_dtls_client], offer->direction == NULL ? "sendrecv" : offer->direction,
-        offer->has_nack ? "a=rtcp-fb:111 nack\r\n" : "", offer->has_red ? red : "");
+    const int len =
+        snprintf(out, cap,
+                 "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0%s\r\n"
+                 "m=audio 9 UDP/TLS/RTP/SAVPF 111%s\r\nc=IN IP4 0.0.0.0\r\na=mid:0\r\n"
+                 "a=ice-ufrag:%s\r\na=ice-pwd:%s\r\na=fingerprint:sha-256 %s\r\n"
+                 "a=setup:%s\r\na=%s\r\na=rtcp-mux\r\na=rtpmap:111 opus/48000/2\r\n"
+                 "a=fmtp:111 minptime=10;useinbandfec=1\r\n%s%s%s",
+                 offer->has_data ? " 1" : "", offer->has_red ? " 63" : "", offer->ufrag, offer->pwd,
+                 fingerprint, setup[offer->is_dtls_client],
+                 offer->direction == NULL ? "sendrecv" : offer->direction,
+                 offer->has_nack ? "a=rtcp-fb:111 nack\r\n" : "", offer->has_red ? red : "",
+                 offer->has_data ? data : "");
     assert(len > 0 && (size_t)len < cap);
     (void)len;
 }
@@ -91,6 +96,7 @@ bool sim_sdp_read_answer(struct bytes_view sdp, struct sim_sdp_answer *out)
     }
     out->is_active = strcmp(setup, "active") == 0;
     out->prefers_red = strcmp(first_codec, "63") == 0;
+    out->has_data = strstr(text, "m=application 9 ") != NULL;
     out->has_nack = strstr(text, "a=rtcp-fb:111 nack\r\n") != NULL;
     return true;
 }

@@ -1,7 +1,7 @@
 /*
  * sim_sdp.h - the offer and the answer as a simulated client writes and reads them
  *
- * Offers:  one audio section: RED if wanted, Opus, rtcp-mux.
+ * Offers:  one audio section: RED if wanted, Opus, rtcp-mux; and a data section, if wanted.
  * Reads:   what a client needs: credentials, fingerprint, candidate, roles, and which of its codecs
  *          comes first. Not a parser of SDP: a line is found by its beginning.
  */
@@ -21,6 +21,7 @@ struct sim_sdp_offer {
     bool is_dtls_client;        /* a=setup:active, else actpass */
     bool has_red;
     bool has_nack;
+    bool has_data;
     const char *direction; /* NULL: sendrecv */
 };
 
@@ -33,6 +34,7 @@ struct sim_sdp_answer {
     bool is_active;
     bool prefers_red; /* RED stands first: it is to be sent */
     bool has_nack;
+    bool has_data; /* accepted */
     struct net_addr server;
     struct dtls_fingerprint fingerprint;
 };

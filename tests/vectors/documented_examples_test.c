@@ -404,6 +404,7 @@ static void session_start(char *text)
 {
     const struct backend_start in = {.call_id = CALL_ID_TEXT,
                                      .message_bytes_max = BACKEND_MESSAGE_BYTES_MAX,
+                                     .has_events = true,
                                      .in = {{BACKEND_CODEC_PCM16, 24},
                                             {BACKEND_CODEC_PCM16, 16},
                                             {BACKEND_CODEC_PCM16, 48},

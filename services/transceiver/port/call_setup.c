@@ -110,6 +110,8 @@ static void fill_session(const struct call_setup *setup,
     out->effort = setup->effort;
     out->idle_sparse = config->idle_sparse;
     out->event_label = config->event_channel;
+    out->has_event_stream = request->has_event_stream && request->event_stream < SCTP_STREAMS;
+    out->event_stream = request->event_stream;
     if (request->offer_unix_us > setup->unix_offset_us) {
         out->offer_us = request->offer_unix_us - setup->unix_offset_us;
     }
@@ -216,7 +218,7 @@ uint32_t call_setup_create(struct call_setup *setup, const struct control_create
         return refuse(out, CONTROL_TOO_LARGE, "the session is longer than 196608 bytes", 0);
     }
     switch (
-        sdp_offer_parse(request->offer_sdp, false, &offer, setup->reason, sizeof(setup->reason))) {
+        sdp_offer_parse(request->offer_sdp, true, &offer, setup->reason, sizeof(setup->reason))) {
     case SDP_OFFER_OK:
         if (!offer.has_audio) {
             return refuse(out, CONTROL_BAD_OFFER, "no audio section that can be used", 0);
