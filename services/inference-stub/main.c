@@ -99,6 +99,7 @@ static bool run(const struct stub_config *config, const struct agent_script *scr
     struct stub_behaviour behaviour = {
         .mode = config->mode == STUB_MODE_AGENT ? DIALOGUE_ECHO : (enum dialogue_mode)config->mode,
         .script = config->mode == STUB_MODE_AGENT ? script : NULL,
+        .random = random_system(),
         .mode_name = stub_config_mode_name(config->mode),
         .echo_delay_us = config->echo_delay_us,
         .tone_hz = config->tone_hz,

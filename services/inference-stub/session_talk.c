@@ -66,7 +66,7 @@ static struct agent *create_agent(const struct session_talk *t,
                      .message_bytes_max = start->message_bytes_max,
                      .expires_at_s = start->expires_at_s,
                      .is_restarted = start->is_restarted,
-                     .random = random_system()},
+                     .random = b->random},
     });
     backend_start_text_destroy(session, session_len);
     return agent;

@@ -2,6 +2,7 @@
 #ifndef EARSHOT_STUB_BEHAVIOUR_H
 #define EARSHOT_STUB_BEHAVIOUR_H
 
+#include "common/base/random.h"
 #include "common/runtime/log.h"
 #include "services/inference-stub/agent/agent_script.h"
 #include "services/inference-stub/dialogue.h"
@@ -18,6 +19,7 @@ struct stub_behaviour {
     struct pcm_view greeting_24k;
     const struct agent_script *script; /* of the agent, with its desk; NULL: a dialogue */
     struct speech_desk *desk;
+    struct random_source random;     /* of the agent's ids */
     uint64_t wall_clock_us;          /* Unix time when the sessions' clock was 0 */
     uint32_t sessions_max;           /* of the process */
     bool is_draining;                /* no new session */

@@ -70,7 +70,7 @@ bool stub_config_load(const char *path, struct stub_config *out, struct fault *f
     struct stub_config *c = out;
     *c = (struct stub_config){0};
     read_listen(r, c);
-    c->mode = (enum stub_mode)yaml_reader_choice(r, "mode", mode_name, STUB_MODE_PARROT);
+    c->mode = (enum stub_mode)yaml_reader_choice(r, "mode", mode_name, STUB_MODE_AGENT);
     read_agent_script(r, path, c);
     yaml_reader_text(r, "greeting", "Hello. I am a parrot. Say something, and I will say it back.",
                      c->greeting, sizeof(c->greeting));

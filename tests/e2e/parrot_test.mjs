@@ -1,5 +1,4 @@
-// parrot_test.mjs - the default voice: it greets, says each turn back, and falls silent when the
-// user speaks
+// parrot_test.mjs - the parrot greets, says each turn back, and falls silent when the user speaks
 import { openCall, openChromium } from './chromium.mjs';
 import { inbound, recordLevels } from './page.mjs';
 import { artefacts, check, metric, until, withSuite, writeWav } from './suite.mjs';
@@ -15,7 +14,7 @@ const turns = [
 const fileSeconds = 30;
 const traceSeconds = 20; // the last answer is over by then
 
-await withSuite([], async () => {
+await withSuite(['--mode', 'parrot'], async () => {
   const microphone = writeWav(`${artefacts}/turns.wav`, fileSeconds, speech(turns));
   const browser = await openChromium(microphone);
   const page = await openCall(browser);

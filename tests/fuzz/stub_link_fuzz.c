@@ -6,6 +6,18 @@
 #include "services/inference-stub/stub_link.h"
 
 #include <assert.h>
+#include <stdlib.h>
+
+static const struct agent_script *agent_script(void)
+{
+    static struct agent_script script;
+    struct fault fault;
+    if (script.count_max == 0 && !agent_script_load("", &script, &fault)) {
+        abort();
+    }
+    (void)strcpy(script.phrase[AGENT_PHRASE_GREETING], "Hello.");
+    return &script;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -18,6 +30,7 @@ static struct stub_counters counters;
 struct peer {
     struct stub_behaviour behaviour;
     struct session_shelf shelf;
+    struct random_generator random;
     struct stub_link *link;
     uint64_t now_us;
     uint32_t sequence[HANDLES];
@@ -96,9 +109,22 @@ static void take(struct peer *p, size_t len_max)
     stub_link_sent(p->link, output.len < len_max ? output.len : len_max, p->now_us);
 }
 
+/* What the thread of a voice does. */
+static void make_speech(struct peer *p)
+{
+    struct speech_work work;
+    while (p->behaviour.desk != NULL && speech_desk_take_work(p->behaviour.desk, &work)) {
+        int16_t *samples = calloc(1600, sizeof(*samples));
+        speech_desk_finish_work(p->behaviour.desk,
+                                sound_create((struct pcm_view){samples, 1600}, work.rate_hz));
+        stub_link_wake(p->link, p->now_us);
+    }
+}
+
 static void pass_time(struct peer *p, uint64_t us)
 {
     p->now_us += us;
+    make_speech(p);
     stub_link_tick(p->link, p->now_us);
     assert(stub_link_is_over(p->link) || stub_link_next_timeout(p->link) > p->now_us);
 }
@@ -120,6 +146,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                     .shelf = &p.shelf,
                                     .counters = &counters}};
     session_shelf_init(&p.shelf);
+    if ((start & 0x40) != 0) {
+        p.behaviour.script = agent_script();
+        p.behaviour.desk = speech_desk_create();
+        random_generator_init(&p.random, 1);
+        p.behaviour.random = random_seeded(&p.random);
+    }
     connect_link(&p);
     if ((start & 0x80) != 0) {
         give(&p, byte_reader_bytes(&script, byte_reader_left(&script)));
@@ -137,6 +169,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
            stub_link_output(p.link, p.now_us).len > 0);
     stub_link_destroy(p.link);
     session_shelf_clear(&p.shelf);
+    speech_desk_destroy(p.behaviour.desk);
     assert(metric_get(&counters.sessions_open) == 0);
     return 0;
 }

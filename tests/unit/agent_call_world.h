@@ -33,6 +33,7 @@ struct agent_call {
     struct stub_behaviour behaviour;
     struct stub_counters counters;
     struct agent_script script;
+    struct random_generator random;
     struct stub_session *session;
     uint64_t now_us;
     uint64_t tick_us;
@@ -285,10 +286,12 @@ static inline void open_call(struct agent_call *c)
     struct fault fault;
     log_open("test", LOG_ERROR, LOG_TEXT);
     *c = (struct agent_call){.made_us = TIME_NEVER, .is_done = true, .credit_us = CREDIT_US};
+    random_generator_init(&c->random, 1);
     assert_true(agent_script_load("", &c->script, &fault));
     c->behaviour = (struct stub_behaviour){.mode_name = "agent",
                                            .script = &c->script,
                                            .desk = speech_desk_create(),
+                                           .random = random_seeded(&c->random),
                                            .sessions_max = 1,
                                            .counters = &c->counters};
 }

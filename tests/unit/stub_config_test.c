@@ -33,7 +33,7 @@ static void an_empty_file_and_the_shipped_one_give_the_same(void **state)
     assert_string_equal(empty.agent_script, "");
     memset(shipped.agent_script, 0, sizeof(shipped.agent_script));
     assert_memory_equal(&empty, &shipped, sizeof(empty));
-    assert_int_equal(shipped.mode, STUB_MODE_PARROT);
+    assert_int_equal(shipped.mode, STUB_MODE_AGENT);
     assert_int_equal(shipped.listen.port, 7200);
     assert_int_equal(shipped.admin_listen.port, 7804);
 }
