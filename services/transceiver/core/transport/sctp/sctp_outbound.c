@@ -276,9 +276,8 @@ static void drop_expired(struct sctp_outbound *o, uint64_t now_us)
 }
 
 /* The fragment that leaves next: what was lost, the rest of a message, the next message. */
-static struct sctp_fragment_ref choose(struct sctp_outbound *o, uint64_t now_us)
+static struct sctp_fragment_ref choose(struct sctp_outbound *o)
 {
-    drop_expired(o, now_us);
     struct sctp_fragment_ref ref = sctp_flight_next_lost(&o->flight);
     const bool is_lost = ref.message != NULL;
     if (!is_lost) {
@@ -298,7 +297,8 @@ static size_t chunk_bytes(struct sctp_fragment_ref ref)
 
 size_t sctp_outbound_next_bytes(struct sctp_outbound *o, uint64_t now_us)
 {
-    const struct sctp_fragment_ref ref = choose(o, now_us);
+    drop_expired(o, now_us);
+    const struct sctp_fragment_ref ref = choose(o);
     return ref.message != NULL ? chunk_bytes(ref) : 0;
 }
 
@@ -348,7 +348,7 @@ static void write_fragment(struct sctp_outbound *o, struct byte_writer *w,
 static void write_data(struct sctp_outbound *o, struct byte_writer *w, uint64_t now_us)
 {
     for (;;) {
-        const struct sctp_fragment_ref ref = choose(o, now_us);
+        const struct sctp_fragment_ref ref = choose(o);
         if (ref.message == NULL || chunk_bytes(ref) > sctp_wire_room(w)) {
             return;
         }
@@ -366,6 +366,7 @@ void sctp_outbound_write(struct sctp_outbound *o, struct byte_writer *w, uint64_
         sctp_congestion_idle(&o->congestion);
         o->sent_us = now_us;
     }
+    drop_expired(o, now_us);
     if (o->is_forward_due && sctp_wire_room(w) >= SCTP_FORWARD_TSN_BYTES + 4) {
         o->is_forward_due = false;
         sctp_flight_write_forward(&o->flight, w);
