@@ -8,8 +8,8 @@
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-/* Which transceiver has the call; false when none of ours can. */
-static bool find_owner(struct calls_api *a, struct bytes_view call_id, uint32_t *out_instance_id)
+bool call_operations_find_owner(struct calls_api *a, struct bytes_view call_id,
+                                uint32_t *out_instance_id)
 {
     struct call_id id;
     if (!call_id_open(a->ring, call_id, &id) || id.cluster_id != a->config->cluster_id ||
@@ -78,7 +78,7 @@ void call_operations_hang_up(struct calls_api *a, const struct call_operation *o
                              uint64_t now_us)
 {
     uint32_t instance_id = 0;
-    if (!find_owner(a, operation->call_id, &instance_id)) {
+    if (!call_operations_find_owner(a, operation->call_id, &instance_id)) {
         answer_hangup(a, operation->exchange, CALLS_NOT_FOUND);
         return;
     }
@@ -153,7 +153,7 @@ void call_operations_patch(struct calls_api *a, const struct call_operation *ope
         answer_patch(a, operation->exchange, &response, outcome);
         return;
     }
-    if (!find_owner(a, operation->call_id, &instance_id)) {
+    if (!call_operations_find_owner(a, operation->call_id, &instance_id)) {
         response = call_patch_not_found();
         answer_patch(a, operation->exchange, &response, CALL_PATCH_NOT_FOUND);
         return;
@@ -192,7 +192,7 @@ void call_operations_look(struct calls_api *a, const struct call_operation *oper
     uint32_t instance_id = 0;
     struct control_request request = {.kind = CONTROL_GET_SESSION};
     struct http_response response = call_patch_not_found();
-    if (find_owner(a, operation->call_id, &instance_id)) {
+    if (call_operations_find_owner(a, operation->call_id, &instance_id)) {
         struct call_work *w = begin(a, CALL_WORK_LOOK, operation, instance_id, now_us);
         if (w != NULL) {
             request.body.get_session.call = call_of(w);

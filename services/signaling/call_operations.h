@@ -17,6 +17,10 @@ struct call_operation {
     const struct auth_identity *who;
 };
 
+/* Which transceiver has the call; false when none of ours can. */
+MUST_USE bool call_operations_find_owner(struct calls_api *a, struct bytes_view call_id,
+                                         uint32_t *out_instance_id);
+
 void call_operations_patch(struct calls_api *a, const struct call_operation *operation,
                            const struct http_request *request, uint64_t now_us);
 void call_operations_hang_up(struct calls_api *a, const struct call_operation *operation,

@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <libwebsockets.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -180,6 +181,14 @@ void http_gate_await(struct http_connection *c)
     http_connection_throttle(c, true);
 }
 
+void http_gate_look_for_end(struct http_connection *c)
+{
+    struct pollfd one = {.fd = lws_get_socket_fd(c->wsi), .events = POLLRDHUP};
+    if (c->socket->is_held && poll(&one, 1, 0) == 1) {
+        hang_up(c);
+    }
+}
+
 /* --- whose input has grown -------------------------------------------------------------------- */
 
 int http_gate_create(void)
@@ -205,6 +214,8 @@ void http_gate_turn(int gate_fd)
             if (c->state == HTTP_CONNECTION_SCREENING && (event[i].events & EPOLLRDHUP) != 0) {
                 hang_up(c); /* the rest of its head will not come */
             }
+        } else if (c->state == HTTP_CONNECTION_SOCKET) {
+            http_gate_look_for_end(c);
         } else if (c->state == HTTP_CONNECTION_LINGERING) {
             drop_input(lws_get_socket_fd(c->wsi), DROP_BYTES_MAX);
         } else if (c->state == HTTP_CONNECTION_ANSWERING) {

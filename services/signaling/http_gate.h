@@ -21,6 +21,8 @@ void http_gate_turn(int gate_fd);
 
 /* Between two requests, and before the first: the connection is SCREENING. */
 void http_gate_await(struct http_connection *c);
+/* Of a socket that is held, so that libwebsockets sees no end of it: has its client closed? */
+void http_gate_look_for_end(struct http_connection *c);
 /* At what a SCREENING connection has sent so far. */
 void http_gate_look(struct http_connection *c);
 

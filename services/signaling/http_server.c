@@ -121,6 +121,7 @@ void http_server_hold(struct http_server *s, uint64_t socket, bool is_held)
     if (c != NULL) {
         c->socket->is_held = is_held;
         http_connection_socket_changed(c);
+        http_gate_look_for_end(c);
     }
 }
 

@@ -170,7 +170,8 @@ void http_server_answer(struct http_server *s, uint64_t exchange, const struct h
 MUST_USE bool http_server_send(struct http_server *s, uint64_t socket, struct bytes_view text);
 /* What was sent before goes out first; what comes in from now on is dropped. */
 void http_server_close(struct http_server *s, uint64_t socket, enum http_close_code code);
-/* While held nothing is read from the socket: its client waits. */
+/* While held nothing is read from the socket: its client waits. One who leaves meanwhile is gone at
+ * once, with what was not read. */
 void http_server_hold(struct http_server *s, uint64_t socket, bool is_held);
 
 /* No request waits for an answer, and no answer is being written. Sockets do not count. */

@@ -76,17 +76,6 @@ struct bytes_view http_upgrade_offered_key(struct bytes_view subprotocols)
     return bytes_view_of(NULL, 0);
 }
 
-struct bytes_view http_upgrade_parameter(struct bytes_view query, const char *name)
-{
-    while (query.len > 0) {
-        struct bytes_view value = cut(&query, '&');
-        if (is_text(cut(&value, '='), name)) {
-            return value;
-        }
-    }
-    return bytes_view_of(NULL, 0);
-}
-
 /* --- the head --------------------------------------------------------------------------------- */
 
 struct first_line {

@@ -33,7 +33,5 @@ bool http_upgrade_offers(struct bytes_view subprotocols, const char *name);
 bool http_upgrade_can_answer(struct bytes_view subprotocols, const char *name);
 /* The key in "openai-insecure-api-key.<key>", which browsers send in the list; or empty. */
 struct bytes_view http_upgrade_offered_key(struct bytes_view subprotocols);
-/* The value of a parameter of the query as it stands there; or empty. */
-struct bytes_view http_upgrade_parameter(struct bytes_view query, const char *name);
 
 #endif

@@ -3,8 +3,8 @@
 #include "common/runtime/clock.h"
 #include "common/runtime/process.h"
 #include "services/signaling/http_site.h"
-#include "services/signaling/sideband_feed.h"
 #include "services/signaling/signaling_metrics.h"
+#include "services/signaling/socket_site.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -38,6 +38,7 @@ struct service {
     struct calls_api *calls;
     struct web_files *files;
     struct http_site site;
+    struct socket_site sockets;
     struct signaling_metrics metrics;
 
     metric_value *beat;
@@ -162,6 +163,8 @@ static void load_page(struct service *s)
 
 static bool open_ports(struct service *s, struct fault *fault)
 {
+    s->config.http.judge = socket_site_judge;
+    s->config.http.judge_context = &s->sockets;
     s->http = http_server_create(&s->config.http, fault);
     if (s->http == NULL) {
         return false;
@@ -203,6 +206,19 @@ static struct key_ring *open_access(struct service *s, struct fault *fault)
     return ring;
 }
 
+static bool open_sockets(struct service *s, struct fault *fault)
+{
+    s->feed = sideband_feed_create(s->http, s->plane, s->config.answer_timeout_us);
+    if (s->feed == NULL) {
+        return fault_set(fault, FAULT_SYSTEM, "side-bands: out of memory");
+    }
+    s->sockets.sidebands = events_sideband_create(s->http, s->feed, s->access, s->calls);
+    s->sockets.signals = signal_socket_create(s->http, s->plane, s->access, s->calls,
+                                              s->config.http.connections_max);
+    return (s->sockets.sidebands != NULL && s->sockets.signals != NULL) ||
+           fault_set(fault, FAULT_SYSTEM, "sockets: out of memory");
+}
+
 static bool open_parts(struct service *s, struct fault *fault)
 {
     struct key_ring *ring = open_access(s, fault);
@@ -213,10 +229,12 @@ static bool open_parts(struct service *s, struct fault *fault)
         key_ring_destroy(ring);
         return false;
     }
-    s->feed = sideband_feed_create(s->http, s->plane, s->config.answer_timeout_us);
     s->calls = calls_api_create(s->http, s->plane, ring, &s->config);
-    if (s->feed == NULL || s->calls == NULL) {
+    if (s->calls == NULL) {
         return fault_set(fault, FAULT_SYSTEM, "calls: out of memory");
+    }
+    if (!open_sockets(s, fault)) {
+        return false;
     }
     load_page(s);
     s->site.server = s->http;
@@ -231,6 +249,7 @@ static bool open_parts(struct service *s, struct fault *fault)
     s->metrics.plane = control_plane_counts(s->plane);
     s->metrics.calls = calls_api_counts(s->calls);
     s->metrics.access = access_gate_counts(s->access);
+    s->metrics.sidebands = events_sideband_counts(s->sockets.sidebands);
     return true;
 }
 
@@ -248,6 +267,8 @@ static bool open_admin(struct service *s, struct fault *fault)
 static void close_parts(struct service *s)
 {
     admin_http_stop(); /* it reads the counters of all the others */
+    signal_socket_destroy(s->sockets.signals);
+    events_sideband_destroy(s->sockets.sidebands);
     calls_api_destroy(s->calls);
     sideband_feed_destroy(s->feed);
     control_plane_destroy(s->plane);
@@ -267,6 +288,7 @@ static void stop(struct service *s, uint64_t now_us)
     s->drain_began_us = now_us;
     metric_set(s->is_not_draining, 0);
     calls_api_drain(s->calls);
+    socket_site_drain(&s->sockets);
     log_info("signaling.draining");
 }
 
@@ -307,6 +329,7 @@ static void handle_events(struct service *s, uint64_t now_us)
         case HTTP_EVENT_SOCKET_OPEN:
         case HTTP_EVENT_SOCKET_MESSAGE:
         case HTTP_EVENT_SOCKET_END:
+            socket_site_event(&s->sockets, &event, now_us);
             break;
         }
     }
@@ -314,6 +337,7 @@ static void handle_events(struct service *s, uint64_t now_us)
     while (control_plane_next(s->plane, &outcome, now_us)) {
         calls_api_outcome(s->calls, &outcome, now_us);
     }
+    socket_site_turn(&s->sockets, now_us);
 }
 
 static void tick(struct service *s, uint64_t now_us)
@@ -335,13 +359,19 @@ static bool may_end(const struct service *s, uint64_t now_us)
                                         http_server_is_idle(s->http))));
 }
 
+static uint64_t next_timeout(const struct service *s)
+{
+    const uint64_t of_control =
+        time_earlier(control_plane_next_timeout(s->plane), sideband_feed_next_timeout(s->feed));
+    return time_earlier(s->tick_us,
+                        time_earlier(of_control, socket_site_next_timeout(&s->sockets)));
+}
+
 static void run_loop(struct service *s)
 {
     uint64_t now_us = clock_now_us();
     while (!may_end(s, now_us)) {
-        const uint64_t due_us =
-            time_earlier(control_plane_next_timeout(s->plane), sideband_feed_next_timeout(s->feed));
-        http_server_wait(s->http, time_earlier(s->tick_us, due_us));
+        http_server_wait(s->http, next_timeout(s));
         const uint64_t woken_us = clock_now_us();
         metric_set(s->beat, woken_us);
         handle_events(s, woken_us);

@@ -98,6 +98,24 @@ static void print_http(struct metrics_text *t, const struct http_server_counts *
     metrics_sample_u64(t, NULL, metric_get(&http->socket_messages_total));
 }
 
+static void print_tls(struct metrics_text *t, const struct http_tls_counts *tls,
+                      const metric_value *reloads_failed)
+{
+    if (tls == NULL) {
+        return;
+    }
+    metrics_family(t, "earshot_signaling_tls_handshakes_total", METRIC_COUNTER,
+                   "TLS handshakes with clients by how they went.");
+    sample(t, "outcome", "good", &tls->handshakes_total);
+    sample(t, "outcome", "failed", &tls->failed_total);
+    metrics_family(t, "earshot_signaling_tls_certificate_expiry_seconds", METRIC_GAUGE,
+                   "Unix time at which the certificate in use expires.");
+    metrics_sample_u64(t, NULL, metric_get(&tls->certificate_expiry_s));
+    metrics_family(t, "earshot_signaling_tls_reloads_failed_total", METRIC_COUNTER,
+                   "Times certificate and key were read again and could not be used.");
+    metrics_sample_u64(t, NULL, metric_get(reloads_failed));
+}
+
 static void print_access(struct metrics_text *t, const struct signaling_metrics *m)
 {
     metrics_family(t, "earshot_signaling_auth_total", METRIC_COUNTER,
@@ -120,22 +138,19 @@ static void print_access(struct metrics_text *t, const struct signaling_metrics 
     metrics_sample_u64(t, NULL, metric_get(&m->api_key_reloads_failed));
 }
 
-static void print_tls(struct metrics_text *t, const struct http_tls_counts *tls,
-                      const metric_value *reloads_failed)
+static void print_sidebands(struct metrics_text *t, const struct events_sideband_counts *counts)
 {
-    if (tls == NULL) {
-        return;
+    metrics_family(t, "earshot_signaling_sidebands_ended_total", METRIC_COUNTER,
+                   "Side-bands by why they ended.");
+    for (size_t i = 0; i < EVENTS_SIDEBAND_END_COUNT; i++) {
+        sample(t, "reason", events_sideband_end_name((enum events_sideband_end)i),
+               &counts->ends_total[i]);
     }
-    metrics_family(t, "earshot_signaling_tls_handshakes_total", METRIC_COUNTER,
-                   "TLS handshakes with clients by how they went.");
-    sample(t, "outcome", "good", &tls->handshakes_total);
-    sample(t, "outcome", "failed", &tls->failed_total);
-    metrics_family(t, "earshot_signaling_tls_certificate_expiry_seconds", METRIC_GAUGE,
-                   "Unix time at which the certificate in use expires.");
-    metrics_sample_u64(t, NULL, metric_get(&tls->certificate_expiry_s));
-    metrics_family(t, "earshot_signaling_tls_reloads_failed_total", METRIC_COUNTER,
-                   "Times certificate and key were read again and could not be used.");
-    metrics_sample_u64(t, NULL, metric_get(reloads_failed));
+    metrics_family(t, "earshot_signaling_sideband_events_total", METRIC_COUNTER,
+                   "Events of side-bands by where they went.");
+    sample(t, "to", "client", &counts->events_to_clients_total);
+    sample(t, "to", "call", &counts->events_from_clients_total);
+    sample(t, "to", "nobody", &counts->events_refused_total);
 }
 
 static void print_keys(struct metrics_text *t, const struct calls_counts *calls)
@@ -160,8 +175,9 @@ void signaling_metrics_print(struct metrics_text *t, void *context)
     print_calls(t, m->calls);
     print_plane(t, m->plane);
     print_http(t, m->http);
-    print_access(t, m);
     print_tls(t, m->tls, &m->tls_reloads_failed);
+    print_access(t, m);
+    print_sidebands(t, m->sidebands);
     print_keys(t, m->calls);
     metrics_family(t, "earshot_key_ring_reloads_failed_total", METRIC_COUNTER,
                    "Times the key directory was read again and could not be used.");

@@ -6,6 +6,7 @@
 
 #include "services/signaling/access_gate.h"
 #include "services/signaling/calls_api.h"
+#include "services/signaling/events_sideband.h"
 #include "services/signaling/http_tls.h"
 
 struct signaling_metrics {
@@ -14,10 +15,11 @@ struct signaling_metrics {
     const struct control_plane_counts *plane;
     const struct calls_counts *calls;
     const struct access_counts *access;
+    const struct events_sideband_counts *sidebands;
     struct metric_histogram loop_lag; /* turns of the loop */
     metric_value key_reloads_failed;
-    metric_value api_key_reloads_failed;
     metric_value tls_reloads_failed;
+    metric_value api_key_reloads_failed;
 };
 
 /* A metrics_source; context is a struct signaling_metrics. */

@@ -253,6 +253,20 @@ static void what_is_held_is_read_when_it_is_let_go(void **state)
     WORLD_UNTIL(world.closed == 1);
 }
 
+static void who_leaves_while_held_is_gone_at_once(void **state)
+{
+    (void)state;
+    const int fd = socket_connect();
+    http_server_hold(world.http, world.socket, true);
+    (void)close(fd);
+    WORLD_UNTIL(world.closed == 1);
+    world.opened = 0;
+    const int other = socket_connect();
+    (void)close(other);
+    http_server_hold(world.http, world.socket, true); /* and who left just before */
+    WORLD_UNTIL(world.closed == 2);
+}
+
 static void a_last_message_counts_though_its_client_has_closed(void **state)
 {
     (void)state;
@@ -355,6 +369,7 @@ int main(void)
         SOCKET_TEST(a_message_of_the_bound_passes_and_a_byte_more_is_1009),
         SOCKET_TEST(a_binary_message_is_1003_and_bad_utf8_is_1007),
         SOCKET_TEST(what_is_held_is_read_when_it_is_let_go),
+        SOCKET_TEST(who_leaves_while_held_is_gone_at_once),
         SOCKET_TEST(a_last_message_counts_though_its_client_has_closed),
         SOCKET_TEST(what_was_sent_goes_out_before_the_close),
         SOCKET_TEST(a_client_that_answers_no_close_is_hung_up),

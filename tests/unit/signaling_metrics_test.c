@@ -10,12 +10,14 @@ static const uint32_t bound_us[] = {1000, 1000000};
 static struct http_server_counts http;
 static struct control_plane_counts plane;
 static struct calls_counts calls = {.placement = {.bound_us = bound_us, .bound_count = 2}};
-static struct access_counts access_counts;
 static struct http_tls_counts tls;
+static struct events_sideband_counts sidebands;
+static struct access_counts access_counts;
 static struct signaling_metrics metrics = {.http = &http,
                                            .tls = &tls,
                                            .plane = &plane,
                                            .access = &access_counts,
+                                           .sidebands = &sidebands,
                                            .calls = &calls,
                                            .loop_lag = {.bound_us = bound_us, .bound_count = 2}};
 
@@ -39,6 +41,7 @@ static int set_up(void **state)
     metric_set(&calls.orphans_total, 5000);
     metric_set(&metrics.key_reloads_failed, 5001);
     metric_set(&metrics.tls_reloads_failed, 5003);
+    number(sidebands.ends_total, sizeof(sidebands) / sizeof(metric_value), 8000);
     number(&tls.handshakes_total, sizeof(tls) / sizeof(metric_value), 7000);
     metric_set(&calls.key_ids, UINT64_C(1) << 63 | 1);
     metric_set(&calls.key_id_active, 63);
@@ -66,6 +69,12 @@ static void sockets_and_tls_are_told(void **state)
                         metric_get(&http.sockets_refused_total));
     metrics_check_label(text, "earshot_signaling_tls_handshakes_total", "outcome", "good", 7000);
     metrics_check_label(text, "earshot_signaling_tls_handshakes_total", "outcome", "failed", 7001);
+    for (size_t i = 0; i < EVENTS_SIDEBAND_END_COUNT; i++) {
+        metrics_check_label(text, "earshot_signaling_sidebands_ended_total", "reason",
+                            events_sideband_end_name((enum events_sideband_end)i), 8000 + i);
+    }
+    metrics_check_label(text, "earshot_signaling_sideband_events_total", "to", "nobody",
+                        metric_get(&sidebands.events_refused_total));
     metrics_check_sample(text, "earshot_signaling_tls_certificate_expiry_seconds", 7002);
     metrics_check_sample(text, "earshot_signaling_tls_reloads_failed_total", 5003);
     free(text);
