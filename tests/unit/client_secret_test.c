@@ -124,6 +124,22 @@ static void no_part_and_no_altered_byte_opens(void **state)
     key_ring_destroy(ring);
 }
 
+static void a_text_longer_than_any_secret_is_not_read(void **state)
+{
+    (void)state;
+    struct key_ring *ring = ring_of(7, 0);
+    struct client_secret secret;
+    const size_t lens[] = {CLIENT_SECRET_CHARS_MAX + 1, 65536};
+    for (size_t i = 0; i < COUNT_OF(lens); i++) {
+        char *text = malloc(lens[i]);
+        memset(text, 'A', lens[i]);
+        memcpy(text, "ek_H", 4);
+        assert_false(client_secret_open(ring, bytes_view_of(text, lens[i]), &secret));
+        free(text);
+    }
+    key_ring_destroy(ring);
+}
+
 static void a_key_of_another_ring_does_not_open_it(void **state)
 {
     (void)state;
@@ -186,6 +202,7 @@ int main(void)
         cmocka_unit_test(what_is_sealed_opens_and_does_not_show),
         cmocka_unit_test(two_secrets_of_one_content_differ),
         cmocka_unit_test(no_part_and_no_altered_byte_opens),
+        cmocka_unit_test(a_text_longer_than_any_secret_is_not_read),
         cmocka_unit_test(a_key_of_another_ring_does_not_open_it),
         cmocka_unit_test(a_session_that_does_not_fit_is_refused_and_the_longest_that_does_opens),
         cmocka_unit_test(an_id_is_a_prefix_and_128_bits),

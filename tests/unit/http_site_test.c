@@ -25,6 +25,15 @@ static void each_path_and_method_has_its_answer(void **state)
         {"DELETE /whip/rtc_x", 404, "\"code\":\"call_id_not_found\""},
         {"POST /v1/realtime/calls/rtc_x/hangup", 404, "\"code\":\"call_id_not_found\""},
         {"POST /whip/rtc_x/hangup", 404, "\"code\":\"not_found\""},
+        {"GET /whip/rtc_x", 404, "\"code\":\"call_id_not_found\""},
+        {"OPTIONS /v1/realtime", 204, "Accept-Post: application/sdp"},
+        {"POST /v1/realtime", 415, "\"code\":\"unsupported_media_type\""},
+        {"DELETE /v1/realtime", 405, "Allow: POST, OPTIONS"},
+        {"POST /v1/realtime/client_secrets", 200, "{\"value\":\"ek_"},
+        {"GET /v1/realtime/client_secrets", 405, "Allow: POST, OPTIONS"},
+        {"OPTIONS /v1/realtime/client_secrets", 204, "Access-Control-Allow-Methods"},
+        {"POST /demo/secret", 404, "\"code\":\"not_found\""}, /* this site has no demo */
+        {"OPTIONS /demo/secret", 404, "\"code\":\"not_found\""},
     };
     for (size_t i = 0; i < COUNT_OF(row); i++) {
         const bool is_post = strncmp(row[i].first_line, "POST", 4) == 0;
