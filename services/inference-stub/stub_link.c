@@ -361,8 +361,10 @@ static void write_frame(struct stub_link *l, struct backend_frame *frame, uint32
     frame->sequence = (*sequence)++;
     assert(BACKEND_FRAME_HEADER_BYTES + frame->payload.len <= OUR_FRAME_BYTES_MAX);
     backend_frame_encode_header(frame, l->output + l->output_end);
-    memcpy(l->output + l->output_end + BACKEND_FRAME_HEADER_BYTES, frame->payload.data,
-           frame->payload.len);
+    if (frame->payload.len > 0) {
+        memcpy(l->output + l->output_end + BACKEND_FRAME_HEADER_BYTES, frame->payload.data,
+               frame->payload.len);
+    }
     l->output_end += BACKEND_FRAME_HEADER_BYTES + frame->payload.len;
     metric_add(&l->behaviour->counters->frames_out, 1);
 }
