@@ -2,7 +2,8 @@
 # usage: run.sh [KIT]
 #
 # Five real clients (Chromium, Firefox, GStreamer, aiortc, Pion) against ./dev up, by the drivers of
-# an interop kit: a folder with run-all.sh and netns.sh. The echo of their tone must come back.
+# an interop kit: a folder with run-all.sh and netns.sh. The echo of their tone must come back, and
+# on their data channel an answer to their events.
 # Exit 77 where there is no kit.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -31,7 +32,10 @@ EARSHOT_RUN=${EARSHOT_RUN:-$(mktemp -d)}
 export EARSHOT_RUN INTEROP_MIN_LEVEL=0.05
 exec "$kit/netns.sh" sh -c '
     "$0/dev" up --detach --mode echo --address 10.77.0.1 || exit 1
-    INTEROP_BEARER=$("$0/dev" key) "$1/run-all.sh" http://10.77.0.1:8080/whip --variant audioonly
-    status=$?
+    export INTEROP_BEARER=$("$0/dev" key)
+    status=0
+    for variant in audio-dc audioonly; do
+        "$1/run-all.sh" http://10.77.0.1:8080/whip --variant $variant --min-rtp 150 || status=1
+    done
     "$0/dev" down
     exit $status' "$root" "$kit"

@@ -59,7 +59,7 @@ struct data_channels *data_channels_create(const struct data_channels_config *co
         .packet_bytes_max = config->packet_bytes_max,
         .message_bytes_max = DATA_CHANNELS_MESSAGE_BYTES_MAX,
         .peer_message_bytes_max = config->peer_message_bytes_max,
-        .zero_checksum = true,
+        .zero_checksum = false, /* no browser has it, and Pion takes no INIT that offers it */
         .random = config->random,
     };
     if (d == NULL || (d->sctp = sctp_association_create(&sctp, now_us)) == NULL) {
