@@ -248,6 +248,7 @@ static bool open_parts(struct service *s, struct fault *fault)
     s->metrics.tls = http_server_tls_counts(s->http);
     s->metrics.plane = control_plane_counts(s->plane);
     s->metrics.calls = calls_api_counts(s->calls);
+    s->metrics.feed = sideband_feed_counts(s->feed);
     s->metrics.access = access_gate_counts(s->access);
     s->metrics.sidebands = events_sideband_counts(s->sockets.sidebands);
     return true;

@@ -4,6 +4,7 @@
 #include "common/base/time_us.h"
 #include "common/runtime/yaml_reader.h"
 #include "services/signaling/placement.h"
+#include "services/signaling/sideband_feed.h"
 
 #include <stdio.h>
 
@@ -79,7 +80,7 @@ static void read_http(struct yaml_reader *r, struct http_server_config *http)
     http->socket_ping_us = SOCKET_PING_US;
     http->socket_hang_up_us = SOCKET_HANG_UP_US;
     http->body_bytes_max = BODY_BYTES_MAX;
-    http->watches_max = FLEET_INSTANCES_MAX + OTHER_WATCHES;
+    http->watches_max = FLEET_INSTANCES_MAX + SIDEBAND_FEED_WATCHES + OTHER_WATCHES;
     read_origins(r, &http->origins);
     read_tls(r, http);
 }

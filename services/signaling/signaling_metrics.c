@@ -116,6 +116,12 @@ static void print_tls(struct metrics_text *t, const struct http_tls_counts *tls,
     metrics_sample_u64(t, NULL, metric_get(reloads_failed));
 }
 
+static void print_feed(struct metrics_text *t, const struct sideband_feed_counts *feed)
+{
+    metrics_family(t, "earshot_signaling_sidebands", METRIC_GAUGE, "Side-bands, now.");
+    metrics_sample_u64(t, NULL, metric_get(&feed->sidebands));
+}
+
 static void print_access(struct metrics_text *t, const struct signaling_metrics *m)
 {
     metrics_family(t, "earshot_signaling_auth_total", METRIC_COUNTER,
@@ -175,6 +181,7 @@ void signaling_metrics_print(struct metrics_text *t, void *context)
     print_calls(t, m->calls);
     print_plane(t, m->plane);
     print_http(t, m->http);
+    print_feed(t, m->feed);
     print_tls(t, m->tls, &m->tls_reloads_failed);
     print_access(t, m);
     print_sidebands(t, m->sidebands);

@@ -8,12 +8,14 @@
 #include "services/signaling/calls_api.h"
 #include "services/signaling/events_sideband.h"
 #include "services/signaling/http_tls.h"
+#include "services/signaling/sideband_feed.h"
 
 struct signaling_metrics {
     const struct http_server_counts *http;
     const struct http_tls_counts *tls; /* NULL: in clear */
     const struct control_plane_counts *plane;
     const struct calls_counts *calls;
+    const struct sideband_feed_counts *feed;
     const struct access_counts *access;
     const struct events_sideband_counts *sidebands;
     struct metric_histogram loop_lag; /* turns of the loop */

@@ -13,12 +13,14 @@ static struct calls_counts calls = {.placement = {.bound_us = bound_us, .bound_c
 static struct http_tls_counts tls;
 static struct events_sideband_counts sidebands;
 static struct access_counts access_counts;
+static struct sideband_feed_counts feed;
 static struct signaling_metrics metrics = {.http = &http,
                                            .tls = &tls,
                                            .plane = &plane,
                                            .access = &access_counts,
                                            .sidebands = &sidebands,
                                            .calls = &calls,
+                                           .feed = &feed,
                                            .loop_lag = {.bound_us = bound_us, .bound_count = 2}};
 
 static void number(metric_value *value, size_t count, uint64_t first)
@@ -37,6 +39,7 @@ static int set_up(void **state)
     number(calls.offers_total, OFFER_OUTCOME_COUNT, 3000);
     number(calls.hangups_total, CALLS_HANGUP_COUNT, 4000);
     number(access_counts.checks_total, sizeof(access_counts) / sizeof(metric_value), 6000);
+    metric_set(&feed.sidebands, 7000);
     metric_set(&metrics.api_key_reloads_failed, 5002);
     metric_set(&calls.orphans_total, 5000);
     metric_set(&metrics.key_reloads_failed, 5001);
@@ -146,6 +149,8 @@ static void every_other_counter_has_its_sample(void **state)
     } row[] = {
         {"earshot_signaling_orphans_total", &calls.orphans_total},
         {"earshot_signaling_transceivers_unreachable_total", &plane.unreachable_total},
+        {"earshot_signaling_session_events_total", &plane.session_events_total},
+        {"earshot_signaling_sidebands", &feed.sidebands},
         {"earshot_signaling_http_connections", &http.connections},
         {"earshot_signaling_http_connections_total{outcome=\"accepted\"}", &http.accepted_total},
         {"earshot_signaling_http_connections_total{outcome=\"refused_full\"}",
