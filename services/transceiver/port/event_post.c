@@ -53,7 +53,8 @@ static size_t write_news(struct event_post *p, const struct session *s,
 {
     struct control_reply facts = {0};
     struct control_session_event event = {.instance_id = p->instance_id, .kind = kind};
-    memcpy(event.call_id, session_call_id(s), sizeof(event.call_id));
+    const char *call_id = session_call_id(s);
+    memcpy(event.call_id, call_id, strnlen(call_id, sizeof(event.call_id) - 1));
     session_facts_fill(s, p->unix_offset_us, &facts, now_us);
     if (kind != CONTROL_SESSION_EVENT_CREATED) {
         event.timeline = facts.timeline;

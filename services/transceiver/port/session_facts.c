@@ -30,7 +30,7 @@ void session_facts_row(const struct session *s, uint64_t unix_offset_us,
         .offer_unix_us = unix_offset_us + t->offer_us,
     };
     static_assert(sizeof(out->call_id) == SESSION_CALL_ID_CAP, "a call id is a call id");
-    memcpy(out->call_id, session_call_id(s), sizeof(out->call_id));
+    memcpy(out->call_id, session_call_id(s), strnlen(session_call_id(s), SESSION_CALL_ID_CAP - 1));
 }
 
 static void fill_timeline(const struct session_timeline *t, struct control_facts *out)
