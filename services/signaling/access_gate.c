@@ -100,7 +100,7 @@ const char *access_limit_name(enum access_limit limit)
 }
 
 /* One answer for every reason but the one that the caller can mend. */
-static void refuse_key(struct access_gate *g, enum auth_verdict verdict,
+static void refuse_key(struct access_gate *g, enum auth_verdict verdict, const char *request_id,
                        struct http_response *refusal, uint64_t now_us)
 {
     const char *message = verdict == AUTH_MISSING ? "Send a key: Authorization: Bearer KEY."
@@ -110,7 +110,8 @@ static void refuse_key(struct access_gate *g, enum auth_verdict verdict,
     *refusal = http_response_error(401, "invalid_api_key", bytes_view_of_text(message));
     refusal->wants_bearer = true;
     if (log_limit_pass(&g->refused_limit, now_us)) {
-        log_info("access.refused reason=%s held_back=%llu", auth_verdict_name(verdict),
+        log_info("access.refused reason=%s request=%s held_back=%llu", auth_verdict_name(verdict),
+                 request_id != NULL ? request_id : "-",
                  (unsigned long long)g->refused_limit.held_back);
     }
 }
@@ -207,7 +208,7 @@ bool access_gate_check_visitor(struct access_gate *g, const struct access_visito
     const enum auth_verdict verdict = identify(g, visitor, need, out);
     metric_add(&g->counts.checks_total[verdict], 1);
     if (verdict != AUTH_PASS) {
-        refuse_key(g, verdict, refusal, now_us);
+        refuse_key(g, verdict, visitor->request_id, refusal, now_us);
         return false;
     }
     switch (need) {
@@ -258,8 +259,8 @@ bool access_gate_check(struct access_gate *g, const struct http_request *request
                        enum access_need need, struct auth_identity *out,
                        struct http_response *refusal, uint64_t now_us)
 {
-    const struct access_visitor visitor = {.peer = request->peer,
-                                           .authorization = request->authorization};
+    const struct access_visitor visitor = {
+        .peer = request->peer, .authorization = request->authorization, .request_id = request->id};
     if (need == ACCESS_DEMO) {
         return check_page(g, request, out, refusal, now_us);
     }

@@ -61,6 +61,7 @@ struct access_visitor {
     struct net_addr peer;
     struct bytes_view authorization; /* counts when key is empty */
     struct bytes_view key;
+    const char *request_id; /* for the log; NULL = none */
 };
 MUST_USE bool access_gate_check_visitor(struct access_gate *g, const struct access_visitor *visitor,
                                         enum access_need need, struct auth_identity *out,

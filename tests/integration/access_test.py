@@ -124,7 +124,9 @@ class Keys(Guarded):
         log = self.signaling.read_log()
         for key in (ACME, secret, "sk-wrong-of-the-log", hashlib.sha256(ACME.encode()).hexdigest()):
             self.assertNotIn(key, log)
-        self.assertIn("access.refused reason=unknown_key", log)
+        answer = self.request("POST", CALLS, "sk-wrong-of-the-log", "v=0\r\n", **SDP)
+        self.assertIn("access.refused reason=unknown_key request="
+                      + answer.getheader("x-request-id"), self.signaling.read_log())
 
 
 class ClientSecrets(Guarded):

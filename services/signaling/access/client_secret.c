@@ -42,7 +42,10 @@ bool client_secret_is_one(struct bytes_view text)
 
 void client_secret_clear(struct client_secret *secret)
 {
-    free(secret->session);
+    if (secret->session != NULL) {
+        explicit_bzero(secret->session, strlen(secret->session));
+        free(secret->session);
+    }
     *secret = (struct client_secret){0};
 }
 
@@ -189,6 +192,7 @@ bool client_secret_open(struct key_ring *ring, struct bytes_view text, struct cl
     }
     const bool is_good = uncompress(content, &content_len, deflated, deflated_len) == Z_OK &&
                          read_content(bytes_view_of(content, content_len), out);
+    explicit_bzero(content, JSON_BYTES_MAX);
     free(content);
     if (!is_good) {
         client_secret_clear(out);
