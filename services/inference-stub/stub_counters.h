@@ -51,6 +51,9 @@ struct stub_counters {
     metric_value events_answered;
     metric_value events_dropped; /* more than the answers one session may have waiting */
     struct agent_counters agent;
+    metric_value sentences_made; /* of the agents' speech */
+    metric_value sentences_failed;
+    metric_value sentences_waiting;
 };
 
 #endif

@@ -103,6 +103,17 @@ static void print_agent(struct metrics_text *t, const struct agent_counters *c)
     metrics_sample_u64(t, NULL, metric_get(&c->barge_ins));
 }
 
+static void print_voice(struct metrics_text *t, const struct stub_counters *c)
+{
+    metrics_family(t, "earshot_stub_sentences_total", METRIC_COUNTER,
+                   "Sentences that became speech, or could not.");
+    metrics_sample_u64(t, "outcome=\"made\"", metric_get(&c->sentences_made));
+    metrics_sample_u64(t, "outcome=\"failed\"", metric_get(&c->sentences_failed));
+    metrics_family(t, "earshot_stub_sentences_waiting", METRIC_GAUGE,
+                   "Sentences that are to become speech.");
+    metrics_sample_u64(t, NULL, metric_get(&c->sentences_waiting));
+}
+
 void stub_metrics_print(struct metrics_text *t, void *context)
 {
     const struct stub_counters *c = context;
@@ -111,4 +122,5 @@ void stub_metrics_print(struct metrics_text *t, void *context)
     print_frames(t, c);
     print_dialogue(t, c);
     print_agent(t, &c->agent);
+    print_voice(t, c);
 }

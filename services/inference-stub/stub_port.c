@@ -323,6 +323,12 @@ static void serve_voice(struct stub_port *p, uint64_t now_us)
             stub_link_wake(p->connection[i]->link, now_us);
         }
     }
+    if (p->voice != NULL) {
+        const struct speech_desk_counts counts = speech_desk_counts(p->behaviour->desk);
+        metric_set(&p->behaviour->counters->sentences_made, counts.made);
+        metric_set(&p->behaviour->counters->sentences_failed, counts.failed);
+        metric_set(&p->behaviour->counters->sentences_waiting, counts.waiting);
+    }
 }
 
 static void tick(struct stub_port *p, uint64_t now_us)

@@ -304,6 +304,51 @@ static void a_new_answer_replaces_one_that_still_plays(void **state)
     (void)expect_event(&call, "output_audio_buffer.started", cleared);
 }
 
+static void a_voice_that_is_behind_holds_up_no_words(void **state)
+{
+    (void)state;
+    connect_call("");
+    call.making_us = 4 * US_PER_S;
+    type_text("count to 5");
+    run_ms(&call, 3000);
+    const size_t done = assert_said("1, 2, 3, 4, 5.", 0);
+    assert_int_equal(call.received_us, 0);
+    run_ms(&call, 4000);
+    assert_int_equal(call.received_us, 5 * WORD_MS * US_PER_MS);
+    const size_t started = expect_event(&call, "output_audio_buffer.started", done);
+    (void)expect_event(&call, "output_audio_buffer.stopped", started);
+}
+
+static void a_voice_that_does_not_come_is_given_up(void **state)
+{
+    (void)state;
+    connect_call("");
+    call.making_us = 60 * US_PER_S;
+    type_text("count to 5");
+    run_ms(&call, 14000);
+    assert_false(call.is_whole);
+    run_ms(&call, 2000);
+    assert_true(call.is_whole && call.is_done);
+    assert_int_equal(call.received_us, 0);
+    call.making_us = MAKING_US;
+    run_ms(&call, 60000);
+    type_text("count to 3");
+    run_ms(&call, 3000);
+    assert_int_equal(call.received_us, 3 * WORD_MS * US_PER_MS);
+}
+
+static void what_can_not_be_spoken_is_left_out(void **state)
+{
+    (void)state;
+    connect_call("");
+    call.voice_fails = true;
+    type_text("count to 5");
+    run_ms(&call, 3000);
+    (void)assert_said("1, 2, 3, 4, 5.", 0);
+    assert_true(call.is_whole && call.is_done);
+    assert_int_equal(call.received_us, 0);
+}
+
 static void digits_are_repeated_after_a_pause(void **state)
 {
     (void)state;
@@ -463,6 +508,9 @@ int main(void)
         CLAIM(a_response_of_text_alone_has_no_sound),
         CLAIM(a_cancelled_response_says_no_more),
         CLAIM(a_new_answer_replaces_one_that_still_plays),
+        CLAIM(a_voice_that_is_behind_holds_up_no_words),
+        CLAIM(a_voice_that_does_not_come_is_given_up),
+        CLAIM(what_can_not_be_spoken_is_left_out),
         CLAIM(digits_are_repeated_after_a_pause),
         CLAIM(digits_in_a_response_wait_for_its_end),
         CLAIM(a_new_side_band_is_told_of_the_session_alone),

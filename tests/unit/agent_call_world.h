@@ -3,7 +3,7 @@
  *
  * The session is real from its frames inward. Its far end takes a 20 ms slot after another, gives
  * credit, tells PLAYBACK and answers FLUSH as docs/backend-protocol.md says; the voice is made of a
- * sound for each word, MAKING_US after it was ordered.
+ * sound for each word, making_us after its turn came.
  */
 #ifndef EARSHOT_TESTS_AGENT_CALL_WORLD_H
 #define EARSHOT_TESTS_AGENT_CALL_WORLD_H
@@ -37,6 +37,8 @@ struct agent_call {
     struct stub_session *session;
     uint64_t now_us;
     uint64_t tick_us;
+    uint64_t making_us; /* of a sentence, from when its turn came */
+    bool voice_fails;
     uint64_t made_us; /* when the sentence under way is made; TIME_NEVER: none is */
     struct speech_work work;
     /* what the user does */
@@ -186,14 +188,17 @@ static inline void make_speech(struct agent_call *c)
     if (c->now_us >= c->made_us) {
         const size_t count = agent_words_count(c->work.text) * (RATE_HZ / 1000 * WORD_MS);
         int16_t *samples = calloc(count + 1, sizeof(*samples));
+        struct sound *sound = sound_create((struct pcm_view){samples, count}, RATE_HZ);
         c->made_us = TIME_NEVER;
-        speech_desk_finish_work(c->behaviour.desk,
-                                sound_create((struct pcm_view){samples, count}, RATE_HZ));
+        speech_desk_finish_work(c->behaviour.desk, c->voice_fails ? NULL : sound);
+        if (c->voice_fails) {
+            sound_destroy(sound);
+        }
         stub_session_tick(c->session, c->now_us);
         drain(c);
     }
     if (c->made_us == TIME_NEVER && speech_desk_take_work(c->behaviour.desk, &c->work)) {
-        c->made_us = c->now_us + MAKING_US;
+        c->made_us = c->now_us + c->making_us;
     }
 }
 
@@ -285,7 +290,8 @@ static inline void open_call(struct agent_call *c)
 {
     struct fault fault;
     log_open("test", LOG_ERROR, LOG_TEXT);
-    *c = (struct agent_call){.made_us = TIME_NEVER, .is_done = true, .credit_us = CREDIT_US};
+    *c = (struct agent_call){
+        .making_us = MAKING_US, .made_us = TIME_NEVER, .is_done = true, .credit_us = CREDIT_US};
     random_generator_init(&c->random, 1);
     assert_true(agent_script_load("", &c->script, &fault));
     c->behaviour = (struct stub_behaviour){.mode_name = "agent",

@@ -77,6 +77,31 @@ static void a_sentence_that_was_made_is_ready_at_once(void **state)
     sound_destroy(sound);
 }
 
+static void assert_counts(uint64_t made, uint64_t failed, uint64_t waiting)
+{
+    const struct speech_desk_counts counts = speech_desk_counts(desk);
+    assert_int_equal(counts.made, made);
+    assert_int_equal(counts.failed, failed);
+    assert_int_equal(counts.waiting, waiting);
+}
+
+static void it_counts_what_waits_is_made_and_fails(void **state)
+{
+    (void)state;
+    struct speech_work work;
+    (void)speech_desk_order(desk, "one", 16000);
+    (void)speech_desk_order(desk, "one", 16000);
+    (void)speech_desk_order(desk, "two", 16000);
+    speech_desk_cancel(desk, speech_desk_order(desk, "three", 16000));
+    assert_counts(0, 0, 2);
+    assert_true(speech_desk_take_work(desk, &work));
+    assert_counts(0, 0, 2);
+    speech_desk_finish_work(desk, make_sound(1));
+    assert_counts(1, 0, 1);
+    assert_true(has_work());
+    assert_counts(1, 1, 0);
+}
+
 static void another_rate_is_another_sound(void **state)
 {
     (void)state;
@@ -187,6 +212,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_sentence_that_was_made_is_ready_at_once, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(it_counts_what_waits_is_made_and_fails, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_rate_is_another_sound, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_asked_first_is_served_first, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_order_ends_when_it_is_fetched_or_cancelled, set_up,

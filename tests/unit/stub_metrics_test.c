@@ -70,6 +70,9 @@ static void every_other_counter_has_its_sample(void **state)
         {"earshot_stub_agent_answers_total{kind=\"words\"}", &counters.agent.answers},
         {"earshot_stub_agent_answers_total{kind=\"tool\"}", &counters.agent.calls},
         {"earshot_stub_agent_barge_ins_total", &counters.agent.barge_ins},
+        {"earshot_stub_sentences_total{outcome=\"made\"}", &counters.sentences_made},
+        {"earshot_stub_sentences_total{outcome=\"failed\"}", &counters.sentences_failed},
+        {"earshot_stub_sentences_waiting", &counters.sentences_waiting},
     };
     static_assert(COUNT_OF(row) + STUB_CLOSE_REASONS + STUB_SESSION_OUTCOMES ==
                       sizeof(counters) / sizeof(metric_value),

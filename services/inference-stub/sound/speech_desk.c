@@ -21,6 +21,7 @@ struct speech_desk {
     uint64_t uses;
     size_t kept_samples;
     struct place *making;
+    struct speech_desk_counts counts;
     struct place place[SPEECH_DESK_PLACES];
 };
 
@@ -58,6 +59,7 @@ static struct place *find_sentence(struct speech_desk *d, const struct speech_wo
 
 static void vacate(struct speech_desk *d, struct place *p)
 {
+    d->counts.waiting -= p->state == PLACE_WAITING;
     if (p->sound != NULL) {
         d->kept_samples -= p->sound->pcm.count;
         sound_destroy(p->sound);
@@ -95,6 +97,7 @@ uint32_t speech_desk_order(struct speech_desk *d, const char *text, uint32_t rat
         }
         vacate(d, p);
         p->state = PLACE_WAITING;
+        d->counts.waiting++;
         p->generation = (p->generation + 1) % (UINT32_MAX >> PLACE_BITS);
         p->orders = 0;
         p->work = work;
@@ -185,8 +188,16 @@ void speech_desk_finish_work(struct speech_desk *d, struct sound *sound)
     d->making = NULL;
     p->sound = sound;
     p->state = sound == NULL ? PLACE_FAILED : PLACE_READY;
+    d->counts.waiting--;
+    d->counts.failed += sound == NULL;
     if (sound != NULL) {
+        d->counts.made++;
         d->kept_samples += sound->pcm.count;
         keep_within_bound(d);
     }
+}
+
+struct speech_desk_counts speech_desk_counts(const struct speech_desk *d)
+{
+    return d->counts;
 }

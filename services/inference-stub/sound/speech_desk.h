@@ -34,6 +34,14 @@ enum speech_progress { SPEECH_WAITING, SPEECH_READY, SPEECH_FAILED };
 enum speech_progress speech_desk_fetch(struct speech_desk *d, uint32_t order, struct sound **out);
 void speech_desk_cancel(struct speech_desk *d, uint32_t order);
 
+struct speech_desk_counts {
+    uint64_t made;
+    uint64_t failed;
+    uint64_t waiting; /* sentences that are not made yet */
+};
+
+struct speech_desk_counts speech_desk_counts(const struct speech_desk *d);
+
 struct speech_work {
     char text[SPEECH_TEXT_CAP];
     uint32_t rate_hz;
