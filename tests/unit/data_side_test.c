@@ -137,13 +137,13 @@ static void what_the_client_says_waits_for_room(void **state)
     (void)state;
     open_call(&c, ACCEPTED);
     open_channel(&c, 1, "oai-events");
-    outbox_set_message_room(c.w.outbox, 16);
+    outbox_set_message_room(c.w.outbox, 1);
     fake_sctp_message(1, DCEP_PPID_TEXT, "{}", 2);
     (void)run(&c);
     outbox_frames_end(&c.w.frames);
     const uint64_t again_us = data_side_next_timeout(&c.side);
     assert_true(again_us > c.w.now_us && again_us <= c.w.now_us + 10000);
-    outbox_set_message_room(c.w.outbox, 1 << 20);
+    outbox_set_message_room(c.w.outbox, 100);
     c.w.now_us = again_us;
     (void)run(&c);
     expect_event(&c, "{}");

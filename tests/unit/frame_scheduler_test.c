@@ -276,6 +276,31 @@ static void clearing_leaves_only_the_rest_of_a_frame_that_was_begun(void **state
     close_world(&w);
 }
 
+/* Half of the memory is for messages, and a promise holds whatever else is put meanwhile. */
+static void a_message_that_was_promised_room_is_not_dropped(void **state)
+{
+    static const size_t bytes[] = {0, 1, AUDIO, AUDIO + 1, 16384};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(bytes); i++) {
+        struct world w;
+        open_world(&w);
+        const size_t blocks =
+            (BACKEND_FRAME_HEADER_BYTES + bytes[i] + FRAME_BLOCK_BYTES - 1) / FRAME_BLOCK_BYTES;
+        assert_int_equal(frame_scheduler_message_room(w.frames), BLOCKS / 2);
+        while (frame_scheduler_message_room(w.frames) >= blocks) {
+            const size_t room = frame_scheduler_message_room(w.frames);
+            assert_int_equal(put_marked(&w, 0, BACKEND_EVENT, 1, bytes[i], false), FRAME_PUT_OK);
+            assert_int_equal(frame_scheduler_message_room(w.frames), room - blocks);
+        }
+        for (size_t n = 0; n < BLOCKS / 4; n++) {
+            put(&w, 1, BACKEND_AUDIO_IN, 2);
+        }
+        assert_int_equal(frame_scheduler_message_room(w.frames), 0);
+        assert_int_equal(frame_scheduler_messages_dropped(w.frames), 0);
+        close_world(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +316,7 @@ int main(void)
         cmocka_unit_test(a_frame_that_was_begun_is_finished_before_anything_else),
         cmocka_unit_test(output_that_is_taken_in_odd_pieces_stays_in_order),
         cmocka_unit_test(one_gather_is_bounded),
+        cmocka_unit_test(a_message_that_was_promised_room_is_not_dropped),
         cmocka_unit_test(clearing_leaves_only_the_rest_of_a_frame_that_was_begun),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -182,6 +182,65 @@ static void the_largest_frame_is_carried_whole(void **state)
     outbox_destroy(o);
 }
 
+/* How many messages of this length pass into a room, as a session asks. */
+static size_t fit(size_t room, unsigned type, size_t bytes)
+{
+    static const uint8_t payload[16384];
+    struct outbox *o = outbox_create(1, 1 << 20);
+    size_t count = 0;
+    outbox_set_message_room(o, room);
+    while (outbox_has_message_room(o, bytes)) {
+        for (size_t left = bytes + 1, at = 0; left > 0; left -= at) {
+            at = left < sizeof(payload) ? left : sizeof(payload);
+            const size_t len = at == left ? at - 1 : at; /* the last one may be empty */
+            outbox_add_frame(o, 1,
+                             &(struct backend_frame){.type = (uint8_t)type,
+                                                     .payload = bytes_view_of(payload, len)});
+        }
+        count++;
+        assert_in_range(count, 1, 5000);
+        outbox_clear(o); /* what was taken stays taken */
+    }
+    outbox_destroy(o);
+    return count;
+}
+
+static void messages_take_of_the_room_in_whole_units(void **state)
+{
+    (void)state;
+    assert_int_equal(fit(1, BACKEND_EVENT, 0), 0); /* a header may have to go first */
+    assert_int_equal(fit(2, BACKEND_EVENT, 0), 1);
+    assert_int_equal(fit(100, BACKEND_EVENT, 1), 99);
+    assert_int_equal(fit(100, BACKEND_EVENT, OUTBOX_UNIT_BYTES - 32), 99);
+    assert_int_equal(fit(100, BACKEND_EVENT, OUTBOX_UNIT_BYTES - 31), 49);
+    assert_int_equal(fit(271, BACKEND_CHANNEL_DATA, 262144), 0);
+    assert_int_equal(fit(274, BACKEND_CHANNEL_DATA, 262144), 1);
+}
+
+static void a_message_needs_room_for_itself_in_the_outbox_too(void **state)
+{
+    struct outbox *o = outbox_create(1, 300000);
+    (void)state;
+    assert_true(outbox_has_message_room(o, 262144));
+    outbox_add_frame(
+        o, 1, &(struct backend_frame){.type = BACKEND_EVENT, .payload = {(const uint8_t *)"", 0}});
+    assert_true(outbox_has_message_room(o, 1));
+    assert_false(outbox_has_message_room(o, 300000));
+    outbox_destroy(o);
+}
+
+static void what_is_no_message_takes_no_room(void **state)
+{
+    struct outbox *o = outbox_create(1, 1 << 20);
+    (void)state;
+    outbox_set_message_room(o, 2);
+    for (int i = 0; i < 100; i++) {
+        outbox_add_frame(o, 1, &(struct backend_frame){.type = BACKEND_AUDIO_IN});
+    }
+    assert_true(outbox_has_message_room(o, 0));
+    outbox_destroy(o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +251,9 @@ int main(void)
         cmocka_unit_test(frames_leave_in_order_with_copies_of_their_payloads),
         cmocka_unit_test(the_last_frame_fits_to_the_byte_and_the_next_is_lost),
         cmocka_unit_test(the_largest_frame_is_carried_whole),
+        cmocka_unit_test(messages_take_of_the_room_in_whole_units),
+        cmocka_unit_test(a_message_needs_room_for_itself_in_the_outbox_too),
+        cmocka_unit_test(what_is_no_message_takes_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

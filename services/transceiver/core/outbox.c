@@ -20,7 +20,7 @@ struct outbox {
     uint8_t *frames;
     size_t frame_bytes_cap;
     size_t frame_bytes;
-    size_t message_room_bytes; /* what is left of it */
+    size_t message_room; /* what is left of it, in units */
     uint64_t dropped;
 };
 
@@ -32,7 +32,7 @@ struct outbox *outbox_create(size_t datagram_cap, size_t frame_bytes_cap)
     }
     o->datagram_cap = datagram_cap;
     o->frame_bytes_cap = frame_bytes_cap;
-    o->message_room_bytes = SIZE_MAX;
+    o->message_room = SIZE_MAX;
     o->slots = malloc(datagram_cap * SLOT_BYTES);
     o->datagrams = calloc(datagram_cap, sizeof(*o->datagrams));
     o->frames = malloc(frame_bytes_cap);
@@ -90,6 +90,11 @@ void outbox_announce(struct outbox *o, uint32_t session_id, const struct net_pat
     }
 }
 
+static size_t units_of(size_t payload_bytes)
+{
+    return (BACKEND_FRAME_HEADER_BYTES + payload_bytes + OUTBOX_UNIT_BYTES - 1) / OUTBOX_UNIT_BYTES;
+}
+
 static bool is_message(uint8_t type)
 {
     return type == BACKEND_EVENT || type == BACKEND_CHANNEL_DATA;
@@ -103,9 +108,9 @@ void outbox_add_frame(struct outbox *o, uint32_t session_id, const struct backen
         o->dropped++;
         return;
     }
-    if (is_message(frame->type) && o->message_room_bytes != SIZE_MAX) {
-        const size_t need = BACKEND_FRAME_HEADER_BYTES + frame->payload.len;
-        o->message_room_bytes -= need < o->message_room_bytes ? need : o->message_room_bytes;
+    if (is_message(frame->type) && o->message_room != SIZE_MAX) {
+        const size_t units = units_of(frame->payload.len);
+        o->message_room -= units < o->message_room ? units : o->message_room;
     }
     memcpy(o->frames + o->frame_bytes, &entry, sizeof(entry));
     o->frame_bytes += sizeof(entry);
@@ -115,20 +120,20 @@ void outbox_add_frame(struct outbox *o, uint32_t session_id, const struct backen
     }
 }
 
-/* A frame for each chunk of 16 KB or more, the header of a CHANNEL_DATA, and our own entries. */
-#define CHUNK_BYTES_MIN 16384
-#define FRAME_BYTES     (BACKEND_FRAME_HEADER_BYTES + sizeof(struct frame_entry))
-#define HEADER_BYTES    1024
+/* The chunks of a message, and the header of a CHANNEL_DATA. */
+#define CHUNK_BYTES 16384
 
 bool outbox_has_message_room(const struct outbox *o, size_t bytes)
 {
-    const size_t need = HEADER_BYTES + bytes + (bytes / CHUNK_BYTES_MIN + 2) * FRAME_BYTES;
-    return need <= o->message_room_bytes && need <= o->frame_bytes_cap - o->frame_bytes;
+    const size_t chunks = bytes / CHUNK_BYTES;
+    const size_t units = chunks * units_of(CHUNK_BYTES) + units_of(bytes % CHUNK_BYTES) + 1;
+    const size_t memory = units * OUTBOX_UNIT_BYTES + (chunks + 2) * sizeof(struct frame_entry);
+    return units <= o->message_room && memory <= o->frame_bytes_cap - o->frame_bytes;
 }
 
-void outbox_set_message_room(struct outbox *o, size_t bytes)
+void outbox_set_message_room(struct outbox *o, size_t units)
 {
-    o->message_room_bytes = bytes;
+    o->message_room = units;
 }
 
 size_t outbox_datagram_count(const struct outbox *o)

@@ -9,7 +9,8 @@
  *          loop empties the outbox often enough that it means a bug or a stalled socket).
  *          Frames full: likewise dropped and counted.
  * Room:    messages of clients are not to be lost: who has one asks first. The owner says how much
- *          of them the backend takes; what is added since counts against that.
+ *          of them the backend takes; what is added since counts against that, each frame in whole
+ *          units.
  */
 #ifndef EARSHOT_OUTBOX_H
 #define EARSHOT_OUTBOX_H
@@ -20,6 +21,7 @@
 #define OUTBOX_HEADROOM_BYTES 80 /* two shims: Global Relay */
 #define OUTBOX_DATAGRAM_BYTES 1500
 #define OUTBOX_TAILROOM_BYTES 32
+#define OUTBOX_UNIT_BYTES     (BACKEND_FRAME_HEADER_BYTES + 960) /* of room for messages */
 
 /* Where a client is, and through which relay address it is reached. */
 struct net_path {
@@ -57,8 +59,8 @@ void outbox_add_frame(struct outbox *o, uint32_t session_id, const struct backen
 
 /* For a message of so many bytes in chunks (EVENT, CHANNEL_DATA). */
 bool outbox_has_message_room(const struct outbox *o, size_t bytes);
-/* How many bytes of messages the backend takes from now on; any until it is said. */
-void outbox_set_message_room(struct outbox *o, size_t bytes);
+/* How many units of messages the backend takes from now on; any until it is said. */
+void outbox_set_message_room(struct outbox *o, size_t units);
 
 /* Emptying: oldest first. Borrowed until cleared. */
 size_t outbox_datagram_count(const struct outbox *o);

@@ -71,7 +71,7 @@ MUST_USE bool backend_port_poll_lost(struct backend_port *p, uint32_t *session_i
 
 /* False, and dropped: there is no connection, or the session has not begun on it, or can not. */
 bool backend_port_send(struct backend_port *p, const struct backend_frame *frame, uint64_t now_us);
-/* How many bytes of EVENT and CHANNEL_DATA will not be dropped, whoever's they are. */
+/* How many OUTBOX_UNIT_BYTES of EVENT and CHANNEL_DATA will not be dropped, whoever's they are. */
 size_t backend_port_message_room(const struct backend_port *p);
 /* This transceiver goes away. */
 void backend_port_go_away(struct backend_port *p, uint64_t deadline_us, uint64_t now_us);

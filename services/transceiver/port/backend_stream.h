@@ -90,7 +90,7 @@ void backend_stream_refuse(struct backend_stream *s, const struct backend_frame 
  * session that has no handle on this stream, and when there is no room for it to begin. */
 bool backend_stream_send(struct backend_stream *s, const struct backend_frame *frame,
                          uint64_t now_us);
-/* How many bytes of EVENT and CHANNEL_DATA will not be dropped. */
+/* How many blocks of EVENT and CHANNEL_DATA will not be dropped: frame_scheduler.h. */
 size_t backend_stream_message_room(const struct backend_stream *s);
 bool backend_stream_has_session(const struct backend_stream *s, uint32_t session_id);
 bool backend_stream_has_sessions(const struct backend_stream *s);

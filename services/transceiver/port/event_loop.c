@@ -4,7 +4,9 @@
 #include "common/runtime/clock.h"
 #include "common/runtime/log.h"
 #include "services/transceiver/port/backend_target.h"
+#include "services/transceiver/port/call_drain.h"
 #include "services/transceiver/port/datagram_train.h"
+#include "services/transceiver/port/frame_scheduler.h"
 #include "services/transceiver/port/shard_mailbox.h"
 #include "services/transceiver/port/thread_load.h"
 
@@ -25,6 +27,8 @@
 #define PHASE_US     (SLOT_CLOCK_SLOT_US / SLOT_CLOCK_PHASES)
 /* Voice is late when the thread waits for a CPU. */
 #define SHARD_NICE (-15)
+
+_Static_assert(OUTBOX_UNIT_BYTES == FRAME_BLOCK_BYTES, "room is counted in the same units");
 
 struct event_loop {
     struct event_loop_config config;
@@ -292,7 +296,7 @@ static void take_letter(struct event_loop *loop)
         replace_key_ring(loop, letter.key_ring);
         break;
     case SHARD_LETTER_DRAIN:
-        loop->calls.is_draining = true;
+        call_drain_begin(&loop->calls, now_us + loop->config.config->drain_timeout_us);
         backend_port_go_away(loop->backend, now_us + loop->config.config->drain_timeout_us, now_us);
         break;
     case SHARD_LETTER_STOP:
@@ -358,6 +362,7 @@ static void measure_load(struct event_loop *loop, uint64_t now_us)
     if (thread_load_measure(&loop->load, &cpu_permille, &busy_permille, now_us)) {
         metric_set(&loop->counters.load_permille, cpu_permille);
         shard_calls_note_load(&loop->calls, busy_permille, now_us);
+        call_drain_tick(&loop->calls, now_us);
     }
 }
 

@@ -21,9 +21,6 @@ struct block {
 
 STAILQ_HEAD(frame_list, block);
 
-/* What a chunk of a message loses in its last block, shared out among its blocks. */
-#define BLOCK_LOSS_BYTES 64
-
 struct queue {
     uint32_t next_number;
     bool has_hole; /* audio was dropped: the next one says so */
@@ -315,8 +312,7 @@ static bool has_room(const struct frame_scheduler *f, size_t need, bool is_of_th
 size_t frame_scheduler_message_room(const struct frame_scheduler *f)
 {
     const size_t kept = f->block_count / 2;
-    const size_t blocks = f->free_count > kept ? f->free_count - kept : 0;
-    return blocks * (FRAME_BLOCK_BYTES - BLOCK_LOSS_BYTES);
+    return f->free_count > kept ? f->free_count - kept : 0;
 }
 
 /* Older audio of the same session makes room for newer. */

@@ -73,7 +73,7 @@ size_t frame_scheduler_wrote(struct frame_scheduler *f, size_t bytes);
 /* Forgets what waits, but for the rest of a frame that was begun. */
 void frame_scheduler_clear(struct frame_scheduler *f);
 
-/* How many bytes of messages, headers and all, can be put and will not be dropped. */
+/* How many blocks of messages can be put and will not be dropped; each frame takes whole ones. */
 size_t frame_scheduler_message_room(const struct frame_scheduler *f);
 
 /* AUDIO_IN and messages that were dropped so far. */

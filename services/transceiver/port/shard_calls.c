@@ -37,6 +37,7 @@ static void init_histograms(struct shard_counters *c)
 bool shard_calls_init(struct shard_calls *calls, const struct shard_calls_config *config)
 {
     *calls = (struct shard_calls){
+        .expire_us = TIME_NEVER,
         .created_limit.lines_per_s = LOG_EVENTS_PER_S,
         .connected_limit.lines_per_s = LOG_EVENTS_PER_S,
         .ended_limit.lines_per_s = LOG_EVENTS_PER_S,

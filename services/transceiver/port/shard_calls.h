@@ -81,6 +81,7 @@ struct shard_calls {
     size_t homeless_cursor;
     uint64_t move_us;               /* when they are given one, if there is one */
     bool is_draining;               /* no new calls */
+    uint64_t expire_us;             /* see call_drain.h; TIME_NEVER: not, or done */
     struct log_limit created_limit; /* who makes calls by the thousand fills no log */
     struct log_limit connected_limit;
     struct log_limit ended_limit;

@@ -3,7 +3,7 @@
  *
  * MESSAGE_BUDGET_PER_S messages and MESSAGE_BUDGET_BYTES_PER_S, whichever is reached first, and at
  * once what two seconds of it give. Who wants to say more waits: nothing is lost.
- * Source:  docs/operations.md, "Limits".
+ * Source:  docs/client-contract.md, "Data channels".
  */
 #ifndef EARSHOT_MESSAGE_BUDGET_H
 #define EARSHOT_MESSAGE_BUDGET_H

@@ -14,8 +14,6 @@ enum session_timer {
 
 /* The way to the ear: the encoder, half a round trip, and what a browser holds back. */
 #define LAST_WORD_US (200 * US_PER_MS)
-/* How long before it the client hears of the end, unless it was known from the start. */
-#define EXPIRING_US (30 * US_PER_S)
 
 struct session {
     uint32_t id;
@@ -88,9 +86,10 @@ struct session *session_create(const struct session_config *config, uint64_t now
     s->timeline.offer_us = config->offer_us != 0 ? time_earlier(config->offer_us, now_us) : now_us;
     s->deadline_us[SESSION_TIMER_SETUP] = now_us + config->setup_timeout_us;
     s->deadline_us[SESSION_TIMER_DURATION] = now_us + config->duration_max_us;
-    s->deadline_us[SESSION_TIMER_EXPIRING] = config->duration_max_us > EXPIRING_US
-                                                 ? now_us + config->duration_max_us - EXPIRING_US
-                                                 : TIME_NEVER;
+    s->deadline_us[SESSION_TIMER_EXPIRING] =
+        config->duration_max_us > SESSION_EXPIRING_US
+            ? now_us + config->duration_max_us - SESSION_EXPIRING_US
+            : TIME_NEVER;
     s->deadline_us[SESSION_TIMER_LAST_WORD] = TIME_NEVER;
     const struct backend_leg_config backend = {.session_id = s->id,
                                                .start = &config->backend_start,
@@ -399,6 +398,9 @@ enum backend_side_injected session_inject_event(struct session *s, uint32_t side
 
 void session_expire(struct session *s, uint64_t now_us)
 {
+    if (s->is_ended || s->deadline_us[SESSION_TIMER_EXPIRING] == TIME_NEVER) {
+        return;
+    }
     s->deadline_us[SESSION_TIMER_EXPIRING] = TIME_NEVER;
     data_side_say(&s->data, SERVER_ERROR_SESSION_EXPIRING, now_us);
     client_leg_send_data(s->client, now_us);

@@ -25,6 +25,8 @@
 
 #define SESSION_CALL_ID_CAP  65
 #define SESSION_TENANT_BYTES 16
+/* How long before a planned end the client hears of it, unless the call is shorter. */
+#define SESSION_EXPIRING_US (30 * US_PER_S)
 
 struct session_config {
     uint32_t session_id;
@@ -106,8 +108,8 @@ enum sidebands_result session_attach_sideband(struct session *s, uint32_t id, ui
 void session_detach_sideband(struct session *s, uint32_t id, uint64_t now_us);
 enum backend_side_injected session_inject_event(struct session *s, uint32_t sideband_id,
                                                 struct bytes_view event, uint64_t now_us);
-/* In 30 s the owner will end it: the client hears of that. By itself it says so for the call's own
- * limit. */
+/* The owner will end it in SESSION_EXPIRING_US: the client hears of that, once. Of the call's own
+ * limit a session tells by itself. */
 void session_expire(struct session *s, uint64_t now_us);
 /* Tells both ends. A second end changes nothing. */
 void session_end(struct session *s, enum session_end_reason reason, uint64_t now_us);
