@@ -9,12 +9,14 @@ const sizes = [0, 1, 1200, 65536, 262144];
 const channelsMax = 16;
 
 // For the page: a call with an event channel, made as an application would; `call` holds it.
-const begin = `(async () => {
+// stream: agreed on with the call's URL; null: opened in-band.
+const begin = (stream = null) => `(async () => {
   const pc = new RTCPeerConnection();
   const { mediaDevices } = navigator;
   const [track] = (await mediaDevices.getUserMedia({ audio: true })).getAudioTracks();
   pc.addTrack(track);
-  const events = pc.createDataChannel('oai-events');
+  const agreed = { negotiated: true, id: ${stream} };
+  const events = pc.createDataChannel('oai-events', ${stream === null ? '{}' : 'agreed'});
   window.call = { pc, events, log: [], got: [] };
   const note = (what) => window.call.log.push({ what, ms: performance.now() });
   events.onclose = () => note('close');
@@ -26,7 +28,7 @@ const begin = `(async () => {
   const key = secret.ok ? (await secret.json()).value : '';
   const headers = { 'content-type': 'application/sdp' };
   if (key) headers.authorization = 'Bearer ' + key;
-  const answer = await fetch('/v1/realtime/calls',
+  const answer = await fetch('/v1/realtime/calls${stream === null ? '' : `?dcid=${stream}`}',
     { method: 'POST', headers, body: pc.localDescription.sdp });
   window.call.resource = answer.headers.get('location');
   window.call.headers = headers;
@@ -99,7 +101,7 @@ const sessions = () => metric('transceiver', 'earshot_transceiver_sessions_activ
 
 async function tryBrowser(name, browser) {
   const claim = (text, holds, seen) => check(`${name}: ${text}`, holds, seen);
-  const limit = await browser.evaluateAsync(begin);
+  const limit = await browser.evaluateAsync(begin());
   claim('the answer says how long a message may be', limit === 262144, limit);
   const texts = await browser.evaluateAsync(echoed('window.call.events', true));
   claim('texts of all sizes pass both ways', `${texts}` === `${sizes}`, texts);
@@ -125,6 +127,15 @@ async function tryBrowser(name, browser) {
     words.indexOf('close') >= 0 && words.indexOf('close') < words.indexOf('failed') &&
     !words.some((word) => word.startsWith('error')), log);
   await until('the session is gone', async () => await sessions() === 0, 3000);
+
+  await browser.evaluateAsync(begin(6));
+  claim('a channel agreed on with ?dcid=6 is the event channel',
+    await browser.evaluateAsync(eventsEcho) === 'still there');
+  await browser.evaluate('window.call.events.close()');
+  await until('the session is gone', async () => await sessions() === 0, 3000);
+  const ended = await metric('transceiver', 'earshot_transceiver_sessions_ended_total',
+    'reason="client_closed"');
+  claim('closing the event channel ends the call', ended >= 1, ended);
 }
 
 const agent = new Agent();

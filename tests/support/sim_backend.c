@@ -46,6 +46,8 @@ struct sim_backend {
     uint32_t newest;
     bool is_paused[SIM_AGENT_UTTERANCES_MAX];
     struct backend_format format; /* of this call */
+    uint8_t *event;               /* its chunks so far */
+    size_t event_len;
     struct speech speech[SPEECHES_MAX];
     size_t speech_count;
     struct speech finished[FINISHED_MAX]; /* the latest that were sent to their end, by age */
@@ -60,7 +62,8 @@ struct sim_backend *sim_backend_create(const struct sim_backend_config *config)
     random_generator_init(&b->random, config->seed);
     b->rules = sim_agent_rules_create(config->journal, config->start_us);
     b->output = malloc(OUTPUT_BYTES);
-    assert(b->output != NULL);
+    b->event = malloc(BACKEND_MESSAGE_BYTES_MAX);
+    assert(b->output != NULL && b->event != NULL);
     return b;
 }
 
@@ -72,6 +75,7 @@ void sim_backend_destroy(struct sim_backend *b)
     sim_agent_rules_destroy(b->rules);
     backend_frame_reader_destroy(b->reader);
     free(b->output);
+    free(b->event);
     free(b);
 }
 
@@ -118,7 +122,7 @@ void sim_backend_connect(struct sim_backend *b, uint64_t now_us)
     backend_frame_reader_destroy(b->reader);
     b->reader = backend_frame_reader_create();
     assert(b->reader != NULL);
-    b->output_len = 0;
+    b->output_len = b->event_len = 0;
     b->next_connection_sequence = 0;
     b->is_accepted = false;
     b->stalled_until_us = 0;
@@ -404,6 +408,43 @@ static void resume(struct sim_backend *b, const struct backend_frame *frame)
     }
 }
 
+bool sim_backend_say_event(struct sim_backend *b, struct bytes_view text, uint64_t now_us)
+{
+    if (!may_speak(b)) {
+        return false;
+    }
+    struct byte_reader r;
+    byte_reader_init(&r, text);
+    bool is_last = false;
+    while (!is_last) {
+        const size_t left = byte_reader_left(&r);
+        is_last = left <= BACKEND_FRAME_PAYLOAD_MAX;
+        write_frame(b,
+                    (struct backend_frame){.type = BACKEND_EVENT,
+                                           .session = b->session,
+                                           .flags = is_last ? BACKEND_FLAG_LAST : 0,
+                                           .payload = byte_reader_bytes(
+                                               &r, is_last ? left : BACKEND_FRAME_PAYLOAD_MAX)},
+                    0, now_us);
+    }
+    return true;
+}
+
+static void take_event(struct sim_backend *b, const struct backend_frame *frame, uint64_t now_us)
+{
+    assert(frame->payload.len <= BACKEND_MESSAGE_BYTES_MAX - b->event_len);
+    if (frame->payload.len > 0) {
+        memcpy(b->event + b->event_len, frame->payload.data, frame->payload.len);
+        b->event_len += frame->payload.len;
+    }
+    if ((frame->flags & BACKEND_FLAG_LAST) != 0) {
+        if (b->config.hear_event != NULL) {
+            b->config.hear_event(b->config.context, bytes_view_of(b->event, b->event_len), now_us);
+        }
+        b->event_len = 0;
+    }
+}
+
 static void take_session_frame(struct sim_backend *b, const struct backend_frame *frame,
                                uint64_t now_us)
 {
@@ -434,6 +475,9 @@ static void take_session_frame(struct sim_backend *b, const struct backend_frame
     case BACKEND_SESSION_ENDED:
         b->session = 0;
         b->is_accepted = false;
+        break;
+    case BACKEND_EVENT:
+        take_event(b, frame, now_us);
         break;
     default:
         break;

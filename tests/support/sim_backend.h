@@ -23,6 +23,9 @@ struct sim_backend_config {
     bool ignores_flushes;  /* goes on sending what it has flushed for a while */
     bool pauses_on_speech; /* on_speech:"pause" */
     bool answers_no_end;   /* SESSION_END of the transceiver */
+    /* A whole EVENT; NULL: they are not looked at. */
+    void (*hear_event)(void *context, struct bytes_view text, uint64_t now_us);
+    void *context;
     struct sim_journal *journal;
 };
 
@@ -51,6 +54,8 @@ void sim_backend_flush(struct sim_backend *b, uint32_t utterance, uint64_t now_u
 void sim_backend_pause(struct sim_backend *b, uint32_t utterance, uint64_t now_us);
 /* Resumes whatever it has paused. */
 void sim_backend_go_on(struct sim_backend *b, uint64_t now_us);
+/* An EVENT, in chunks; it is said at once. False: it has no call that it has accepted. */
+bool sim_backend_say_event(struct sim_backend *b, struct bytes_view text, uint64_t now_us);
 /* Reads nothing until then. */
 void sim_backend_stall(struct sim_backend *b, uint64_t until_us);
 /* More than its credit, an odd byte, a codec it did not choose, types that do not exist. */

@@ -174,6 +174,8 @@ static void drain_outbox(struct sim_cluster *c, uint64_t now_us)
         }
     }
     outbox_clear(outbox);
+    outbox_set_message_room(outbox,
+                            c->stream == NULL ? SIZE_MAX : backend_stream_message_room(c->stream));
     sim_heap_report(&c->heap, c->config.journal, now_us);
 }
 
@@ -200,6 +202,9 @@ static void take_frames(struct sim_cluster *c, uint64_t now_us)
             }
             if (frame.type >= BACKEND_AUDIO_IN) {
                 sim_heap_end(&c->heap, s, "a frame of the backend", now_us);
+                if (frame.type == BACKEND_EVENT) {
+                    sim_heap_excuse(&c->heap); /* it may wait for the client's channel */
+                }
             }
             settle(c, s, now_us);
         }

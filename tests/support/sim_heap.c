@@ -13,7 +13,9 @@ void sim_heap_end(struct sim_heap *h, const struct session *s, const char *what,
     }
     const struct session_timeline *t = session_timeline(s);
     const uint64_t spoken_us = time_later(t->first_audio_in_us, t->first_audio_out_us);
-    const bool is_steady = t->ended_us == 0 && t->first_audio_in_us > 0 &&
+    /* Messages of data channels are on the heap. */
+    const bool has_channels = session_stats(s).channels.opened > 0;
+    const bool is_steady = !has_channels && t->ended_us == 0 && t->first_audio_in_us > 0 &&
                            t->first_audio_out_us > 0 && now_us > spoken_us + SIM_HEAP_STEADY_US;
     h->by = is_steady ? what : h->by;
 }

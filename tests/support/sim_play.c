@@ -1,6 +1,7 @@
 /* sim_play.c - see sim_play.h */
 #include "tests/support/sim_play.h"
 
+#include "tests/support/sim_events.h"
 #include "tests/support/sim_scenario.h"
 
 #include <assert.h>
@@ -25,6 +26,8 @@ struct world {
     struct sim_wire_rules *wire;
     struct sim_uplink_rules *uplink;
     struct sim_fleet *fleet;
+    struct sim_events events;
+    uint16_t event_stream;
     uint64_t start_us;
 };
 
@@ -38,14 +41,42 @@ static bool is_broken(const struct world *w)
     return sim_journal_first_fault(w->journal) != NULL;
 }
 
+static void take_events(struct world *w)
+{
+    struct sim_data *data = sim_client_data(sim_fleet_client(w->fleet));
+    struct sim_data_message m;
+    while (data != NULL && sim_data_take(data, &m)) {
+        sim_events_came(&w->events, SIM_EVENTS_DOWN, m.data, now(w));
+    }
+}
+
 static void run_to(struct world *w, uint64_t until_us)
 {
     while (now(w) < until_us && !is_broken(w)) {
         sim_fleet_run(w->fleet, time_earlier(until_us, now(w) + STEP_US));
+        take_events(w);
     }
 }
 
 /* --- deeds ------------------------------------------------------------------------------------ */
+
+static void hear_event(void *context, struct bytes_view text, uint64_t now_us)
+{
+    struct world *w = context;
+    sim_events_came(&w->events, SIM_EVENTS_UP, text, now_us);
+}
+
+static void say_event(struct world *w, enum sim_events_way way)
+{
+    const struct bytes_view text = sim_events_next(&w->events, way);
+    struct sim_data *data = sim_client_data(sim_fleet_client(w->fleet));
+    const bool was_taken = way == SIM_EVENTS_UP
+                               ? sim_data_send(data, w->event_stream, true, text, now(w))
+                               : sim_backend_say_event(w->agent, text, now(w));
+    if (was_taken) {
+        sim_events_said(&w->events, way);
+    }
+}
 
 static bool do_agent(struct world *w, const struct sim_plan *plan)
 {
@@ -85,7 +116,11 @@ static bool do_agent(struct world *w, const struct sim_plan *plan)
     case SIM_DEED_STALL_AGENT:
         sim_backend_stall(agent, now(w) + plan->amount_us);
         return true;
+    case SIM_DEED_AGENT_SAYS:
+        say_event(w, SIM_EVENTS_DOWN);
+        return true;
     case SIM_DEED_GO_AWAY:
+        sim_events_lost_backend(&w->events);
         sim_backend_go_away(agent, plan->amount_us, now(w));
         return true;
     case SIM_DEED_AGENT_ENDS:
@@ -114,6 +149,9 @@ static bool do_client(struct world *w, const struct sim_plan *plan)
         if (sim_client_is_connected(client)) {
             sim_client_change_ssrc(client);
         }
+        return true;
+    case SIM_DEED_CLIENT_SAYS:
+        say_event(w, SIM_EVENTS_UP);
         return true;
     case SIM_DEED_GARBAGE:
         sim_client_talk_garbage(client, 2);
@@ -153,6 +191,7 @@ static void do_cluster(struct world *w, const struct sim_plan *plan)
         sim_fleet_restart_relay(w->fleet);
         break;
     case SIM_DEED_LOSE_BACKEND:
+        sim_events_lost_backend(&w->events);
         sim_fleet_lose_backend(w->fleet, REDIAL_US);
         break;
     default:
@@ -179,6 +218,9 @@ static void open_world(struct world *w, uint64_t seed, bool is_loud, const size_
     w->start_us = SIM_FLEET_START_US;
     w->journal = sim_journal_create(is_loud, w->start_us);
     sim_scenario_tell(s, w->journal, w->start_us);
+    sim_events_init(&w->events, w->journal);
+    s->agent.hear_event = hear_event;
+    s->agent.context = w;
     s->agent.journal = w->journal;
     s->agent.start_us = w->start_us;
     w->agent = sim_backend_create(&s->agent);
@@ -191,6 +233,10 @@ static void open_world(struct world *w, uint64_t seed, bool is_loud, const size_
     s->fleet.cluster.journal = w->journal;
     s->fleet.cluster.allocations = allocations;
     w->fleet = sim_fleet_create(&s->fleet);
+    if (s->fleet.client.has_data) {
+        w->event_stream =
+            sim_data_open(sim_client_data(sim_fleet_client(w->fleet)), "oai-events", now(w));
+    }
 }
 
 static void close_world(struct world *w)

@@ -34,6 +34,8 @@ static const char *const deed_name[SIM_DEED_COUNT] = {
     [SIM_DEED_UNMUTE] = "client sends again",
     [SIM_DEED_CHANGE_SSRC] = "client changes its track",
     [SIM_DEED_GARBAGE] = "client says what is no Opus",
+    [SIM_DEED_AGENT_SAYS] = "the agent says an event",
+    [SIM_DEED_CLIENT_SAYS] = "the client says an event",
     [SIM_DEED_HANG_UP] = "signaling hangs up",
     [SIM_DEED_CLIENT_CLOSES] = "client closes",
     [SIM_DEED_AGENT_ENDS] = "agent ends the call",
@@ -212,6 +214,16 @@ static void plan_repair(struct sim_scenario *s)
     }
 }
 
+/* What there is no room for in the plan is not said. */
+static void plan_events(struct sim_scenario *s)
+{
+    s->fleet.client.has_data = draws_one_in(s, 2);
+    if (s->fleet.client.has_data) {
+        plan_some(s, SIM_DEED_AGENT_SAYS, draw(s, 0, 20), 0, 0);
+        plan_some(s, SIM_DEED_CLIENT_SAYS, draw(s, 0, 20), 0, 0);
+    }
+}
+
 static int by_time(const void *a, const void *b)
 {
     const struct sim_plan *x = a;
@@ -233,6 +245,7 @@ void sim_scenario_draw(struct sim_scenario *s, uint64_t seed)
     plan_cluster(s);
     s->fleet.cluster.idle_sparse = draws_one_in(s, 4);
     plan_repair(s);
+    plan_events(s);
     qsort(s->plan, s->plan_count, sizeof(s->plan[0]), by_time);
 }
 
@@ -249,10 +262,11 @@ void sim_scenario_tell(const struct sim_scenario *s, struct sim_journal *j, uint
                      link->delay_us / MS, link->jitter_us / MS,
                      link->keeps_order ? " in order" : "", link->loss_per_mille, link->burst_mean,
                      link->repeat_per_mille, link->stray_per_mille, link->stray_us / MS);
-    sim_journal_note(j, now_us, "client: %s%s%s%s%s%s", client->is_cheap ? "fixed packets" : "Opus",
-                     client->has_red ? ", RED" : "", client->has_nack ? ", NACK" : "",
-                     client->uses_dtx ? ", DTX" : "", client->wraps_soon ? ", wraps soon" : "",
-                     client->is_dtls_client ? ", DTLS client" : "");
+    sim_journal_note(
+        j, now_us, "client: %s%s%s%s%s%s%s", client->is_cheap ? "fixed packets" : "Opus",
+        client->has_red ? ", RED" : "", client->has_nack ? ", NACK" : "",
+        client->uses_dtx ? ", DTX" : "", client->wraps_soon ? ", wraps soon" : "",
+        client->is_dtls_client ? ", DTLS client" : "", client->has_data ? ", event channel" : "");
     sim_journal_note(
         j, now_us,
         "agent: likes %s, prebuffer %u ms, progress %u ms, accepts after %" PRIu64 " ms%s%s%s%s",
