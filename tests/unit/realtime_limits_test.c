@@ -155,7 +155,7 @@ static void what_a_client_writes_never_breaks_the_error_about_it(void **state)
     (void)state;
     open_with(4096);
     for (size_t len = 50; len < 200; len++) {
-        around_gives("{\"type\":\"", "\u20ac", len, "\"}", "error:invalid_value");
+        around_gives("{\"type\":\"x", "\u20ac", len, "\"}", "error:invalid_value");
         around_gives("{\"type\":\"conversation.item.delete\",\"item_id\":\"", "\\u0001", len, "\"}",
                      "error:item_not_found");
     }
@@ -227,6 +227,13 @@ static void the_item_that_is_being_spoken_is_not_forgotten(void **state)
     says_end(&world, "");
     realtime_world_drain(&world);
     assert_non_null(strstr(world.events, "conversation.item.done"));
+    char retrieve[128];
+    (void)snprintf(retrieve, sizeof(retrieve),
+                   "{\"type\":\"conversation.item.retrieve\",\"item_id\":\"%s\"}",
+                   realtime_world_field(&world, "response.output.0.id"));
+    gives(retrieve, "conversation.item.retrieved");
+    create_item(2 * REALTIME_ITEMS_MAX, 0);
+    gives(retrieve, "error:item_not_found");
     close_world();
 }
 

@@ -182,6 +182,25 @@ static void with_interrupt_response_off_speech_lets_the_answer_go_on(void **stat
             COUNT_OF(lines));
 }
 
+static void a_turn_that_interrupts_takes_the_place_of_one_that_waits(void **state)
+{
+    (void)state;
+    static const struct realtime_line lines[] = {
+        {client, CREATE, "response.created"},
+        {speech_begins, "", "input_audio_buffer.speech_started"},
+        {speech_ends, "", STOPPED " " COMMITTED},
+        {client,
+         "{\"type\":\"session.update\",\"session\":{\"audio\":{\"input\":{\"turn_detection\":"
+         "{\"interrupt_response\":true}}}}}",
+         "session.updated"},
+        {speech_begins, "", "input_audio_buffer.speech_started response.done:cancelled"},
+        {says_end, "", ""},
+        {speech_ends, "", STOPPED " " COMMITTED " response.created"},
+    };
+    play_in("{\"audio\":{\"input\":{\"turn_detection\":{\"interrupt_response\":false}}}}", lines,
+            COUNT_OF(lines));
+}
+
 static void with_create_response_off_a_turn_waits_for_the_client(void **state)
 {
     (void)state;
@@ -729,6 +748,7 @@ int main(void)
         cmocka_unit_test(an_answer_that_nobody_heard_yet_is_truncated_at_0),
         cmocka_unit_test(new_speech_clears_the_old_first),
         cmocka_unit_test(with_interrupt_response_off_speech_lets_the_answer_go_on),
+        cmocka_unit_test(a_turn_that_interrupts_takes_the_place_of_one_that_waits),
         cmocka_unit_test(with_create_response_off_a_turn_waits_for_the_client),
         cmocka_unit_test(a_turn_is_transcribed_where_the_session_asks_for_it),
         cmocka_unit_test(a_turn_names_one_item_and_its_times_grow),
