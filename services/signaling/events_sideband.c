@@ -14,8 +14,9 @@
 
 #define EVENT_DEPTH_MAX   32
 #define EVENT_MEMBERS_MAX 4096
-/* 2,000 events and 2 MB a second: an event takes 0.5 ms, and each of its bytes 0.5 us. */
-#define EVENT_US(bytes) (500 > (bytes) / 2 ? 500 : (uint64_t)(bytes) / 2)
+/* 2,000 events and 2 MB a second: an event takes 0.5 ms, and two of its bytes 1 us. */
+#define EVENT_US_MIN 500
+#define BYTES_PER_US 2
 /* What may be ahead of that pace. */
 #define BURST_US (2 * US_PER_S)
 
@@ -233,7 +234,9 @@ static bool is_event(struct bytes_view text)
 
 static void keep_pace(struct events_sideband *e, struct sideband *b, size_t bytes, uint64_t now_us)
 {
-    b->paid_until_us = (b->paid_until_us > now_us ? b->paid_until_us : now_us) + EVENT_US(bytes);
+    const uint64_t event_us =
+        bytes > EVENT_US_MIN * BYTES_PER_US ? bytes / BYTES_PER_US : EVENT_US_MIN;
+    b->paid_until_us = (b->paid_until_us > now_us ? b->paid_until_us : now_us) + event_us;
     if (b->paid_until_us > now_us + BURST_US && !b->is_held) {
         b->is_held = true;
         e->held_count++;

@@ -47,6 +47,7 @@ struct service {
     metric_value *is_not_draining;
     struct watched_file ring_directory;
     struct watched_file api_keys_file;
+    struct watched_file certificate_file;
     uint64_t tick_us;
     uint64_t drain_began_us; /* 0: not draining */
     bool is_over;
@@ -108,16 +109,6 @@ static void reload_api_keys(struct service *s)
              (unsigned long long)metric_get(&access_gate_counts(s->access)->api_keys));
 }
 
-static void watch_keys(struct service *s)
-{
-    if (has_settled(&s->ring_directory)) {
-        reload_ring(s);
-    }
-    if (s->config.auth == AUTH_KEYS && has_settled(&s->api_keys_file)) {
-        reload_api_keys(s);
-    }
-}
-
 /* --- certificate ------------------------------------------------------------------------------ */
 
 static unsigned long long certificate_expiry_s(const struct service *s)
@@ -131,12 +122,27 @@ static void reload_certificate(struct service *s)
     if (s->config.http.tls_certificate[0] == '\0') {
         return;
     }
+    s->certificate_file.read = time_of(s->certificate_file.path);
     if (http_server_reload_tls(s->http, &fault)) {
         log_info("tls.reloaded expires_unix_s=%llu", certificate_expiry_s(s));
     } else {
         metric_add(&s->metrics.tls_reloads_failed, 1);
         log_error("tls.reload_failed error=\"%s\" effect=\"the old certificate stays\"",
                   fault.text);
+    }
+}
+
+/* Whoever renews a certificate replaces its key first, and links of a mounted volume swap both. */
+static void watch_files(struct service *s)
+{
+    if (has_settled(&s->ring_directory)) {
+        reload_ring(s);
+    }
+    if (s->config.auth == AUTH_KEYS && has_settled(&s->api_keys_file)) {
+        reload_api_keys(s);
+    }
+    if (s->config.http.tls_certificate[0] != '\0' && has_settled(&s->certificate_file)) {
+        reload_certificate(s);
     }
 }
 
@@ -163,6 +169,8 @@ static void load_page(struct service *s)
 
 static bool open_ports(struct service *s, struct fault *fault)
 {
+    s->certificate_file = (struct watched_file){s->config.http.tls_certificate,
+                                                .read = time_of(s->config.http.tls_certificate)};
     s->config.http.judge = socket_site_judge;
     s->config.http.judge_context = &s->sockets;
     s->http = http_server_create(&s->config.http, fault);
@@ -345,7 +353,7 @@ static void tick(struct service *s, uint64_t now_us)
 {
     s->tick_us = now_us + TICK_US;
     control_plane_tick(s->plane, now_us);
-    watch_keys(s);
+    watch_files(s);
     if (fleet_slot_end(control_plane_fleet(s->plane)) > 0) {
         metric_set(s->has_heard, 1);
     }

@@ -88,6 +88,24 @@ while (starts.length < 5 && !(Math.min(...starts) < 3000)) {
 }
 check('a second start takes less than 3 s', Math.min(...starts) < 3000, starts);
 
+// Over https, with a certificate of a CA that is made here.
+const ca = join(run, 'tls/ca.crt');
+const secured = dev(['up', '--tls', '--detach']);
+check('--tls starts and says whom to trust', secured.status === 0 &&
+  secured.stdout.includes('https://127.0.0.1:8443/') &&
+  secured.stdout.includes(`NODE_EXTRA_CA_CERTS=${ca}`), secured.stdout || secured.stderr);
+function reaches(name, ...words) {
+  const health = ['-s', '-o', '/dev/null', '-w', '%{http_code}', `https://${name}:8443/healthz`];
+  return spawnSync('curl', [...health, ...words], { encoding: 'utf8' }).stdout;
+}
+check('who trusts the CA reaches it by both names',
+  ['127.0.0.1', 'localhost'].every((name) => reaches(name, '--cacert', ca) === '200'));
+check('who does not gets nothing', reaches('127.0.0.1') === '000');
+check('only the owner can read the keys', ['ca.key', 'server.key'].every((name) =>
+  (statSync(join(run, 'tls', name)).mode & 0o77) === 0));
+dev(['down']);
+refusal('a port that is none', dev(['up', '--port', '80x', '--detach']), '--port 80x');
+
 // A port in use: of each service, TCP and UDP, public and internal.
 const taken = [['signaling', 'tcp', 8080], ['relay', 'udp', 3478], ['relay', 'udp', 3503],
   ['relay', 'tcp', 7102], ['transceiver', 'udp', 4000], ['transceiver', 'tcp', 7001],
