@@ -16,12 +16,17 @@ struct speech_job {
     struct sound *sound; /* NULL: not made yet, or none can be */
 };
 
+/* What goes through a pipe: who reads it owns the job. */
+struct letter {
+    struct speech_job *job;
+};
+
 struct speech_worker {
     struct speech_desk *desk;
     pthread_t thread;
     bool has_thread;
     bool is_busy;
-    int work[PIPE_ENDS]; /* pointers to jobs, to the thread and back */
+    int work[PIPE_ENDS]; /* letters to the thread, and back */
     int made[PIPE_ENDS];
 };
 
@@ -36,23 +41,26 @@ static void make(struct speech_job *job)
     }
 }
 
-static ssize_t read_pointer(int fd, struct speech_job **job)
+/* NULL when there is none, or when the pipe is closed. */
+static struct speech_job *read_letter(int fd)
 {
+    struct letter letter;
     ssize_t got;
     do {
-        got = read(fd, job, sizeof(struct speech_job *));
+        got = read(fd, &letter, sizeof(letter));
     } while (got < 0 && errno == EINTR);
-    return got;
+    return got == (ssize_t)sizeof(letter) ? letter.job : NULL;
 }
 
-/* A pointer is less than PIPE_BUF: it is written whole or not at all. */
-static bool write_pointer(int fd, struct speech_job *job)
+/* A letter is less than PIPE_BUF: it is written whole or not at all. */
+static bool write_letter(int fd, struct speech_job *job)
 {
+    const struct letter letter = {job};
     ssize_t sent;
     do {
-        sent = write(fd, &job, sizeof(job));
+        sent = write(fd, &letter, sizeof(letter));
     } while (sent < 0 && errno == EINTR);
-    return sent == (ssize_t)sizeof(job);
+    return sent == (ssize_t)sizeof(letter);
 }
 
 /* Ends when the pipe is closed. */
@@ -60,9 +68,9 @@ static void *run(void *argument)
 {
     const struct speech_worker *w = argument;
     struct speech_job *job;
-    while (read_pointer(w->work[PIPE_READ], &job) == (ssize_t)sizeof(job)) {
+    while ((job = read_letter(w->work[PIPE_READ])) != NULL) {
         make(job);
-        if (!write_pointer(w->made[PIPE_WRITE], job)) {
+        if (!write_letter(w->made[PIPE_WRITE], job)) {
             sound_destroy(job->sound);
             free(job);
         }
@@ -104,13 +112,6 @@ struct speech_worker *speech_worker_open(struct speech_desk *desk, struct fault 
     return w;
 }
 
-/* What the thread has made, if it has. */
-static struct speech_job *take_made(struct speech_worker *w)
-{
-    struct speech_job *job;
-    return read_pointer(w->made[PIPE_READ], &job) == (ssize_t)sizeof(job) ? job : NULL;
-}
-
 void speech_worker_close(struct speech_worker *w)
 {
     if (w == NULL) {
@@ -120,7 +121,7 @@ void speech_worker_close(struct speech_worker *w)
     if (w->has_thread) {
         (void)pthread_join(w->thread, NULL);
     }
-    struct speech_job *job = w->made[PIPE_READ] < 0 ? NULL : take_made(w);
+    struct speech_job *job = w->made[PIPE_READ] < 0 ? NULL : read_letter(w->made[PIPE_READ]);
     if (job != NULL) {
         speech_desk_finish_work(w->desk, job->sound);
         free(job);
@@ -146,7 +147,7 @@ static void give_next(struct speech_worker *w)
     struct speech_job *job = malloc(sizeof(*job));
     if (job != NULL) {
         *job = (struct speech_job){.work = work};
-        w->is_busy = write_pointer(w->work[PIPE_WRITE], job);
+        w->is_busy = write_letter(w->work[PIPE_WRITE], job);
     }
     if (!w->is_busy) {
         free(job);
@@ -156,7 +157,7 @@ static void give_next(struct speech_worker *w)
 
 bool speech_worker_serve(struct speech_worker *w)
 {
-    struct speech_job *job = w->is_busy ? take_made(w) : NULL;
+    struct speech_job *job = w->is_busy ? read_letter(w->made[PIPE_READ]) : NULL;
     if (job != NULL) {
         w->is_busy = false;
         speech_desk_finish_work(w->desk, job->sound);
