@@ -109,8 +109,8 @@ int main(int argc, char **argv)
     assert(is_ready);
     struct codecs *codec = create_codecs(1);
     struct codecs *codecs = create_codecs(MANY);
-    struct shard_world *call = shard_world_create(1);
-    struct shard_world *calls = shard_world_create(MANY);
+    struct shard_world *call = shard_world_create(1, false);
+    struct shard_world *calls = shard_world_create(MANY, false);
     const struct bench_case cases[] = {
         {.figure = "codec_1", .run = run_codecs, .context = codec, .count = 2, .unit = BENCH_MS},
         {.figure = "call_1",

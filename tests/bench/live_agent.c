@@ -263,6 +263,38 @@ static void take_start(struct live_agent *a, const struct backend_frame *frame)
     push_event(a, (struct live_event){.kind = LIVE_ASKED, .call = number});
 }
 
+void live_agent_write_event(char text[LIVE_AGENT_EVENT_BYTES], uint64_t now_us)
+{
+    char digits[LIVE_AGENT_TIME_DIGITS + 1];
+    (void)snprintf(digits, sizeof(digits), "%0*llu", LIVE_AGENT_TIME_DIGITS,
+                   (unsigned long long)now_us);
+    memset(text, 'x', LIVE_AGENT_EVENT_BYTES);
+    memcpy(text, digits, LIVE_AGENT_TIME_DIGITS);
+}
+
+uint64_t live_agent_read_event(struct bytes_view text)
+{
+    char digits[LIVE_AGENT_TIME_DIGITS + 1] = {0};
+    assert(text.len == LIVE_AGENT_EVENT_BYTES);
+    memcpy(digits, text.data, LIVE_AGENT_TIME_DIGITS);
+    return strtoull(digits, NULL, 10);
+}
+
+static void take_event(struct live_agent *a, struct call *c, struct bytes_view text,
+                       uint64_t now_us)
+{
+    char answer[LIVE_AGENT_EVENT_BYTES];
+    push_event(a, (struct live_event){.kind = LIVE_TOLD,
+                                      .call = (size_t)(c - a->call),
+                                      .at_us = now_us,
+                                      .sent_us = live_agent_read_event(text)});
+    live_agent_write_event(answer, clock_now_us());
+    say_frame(a, c,
+              (struct backend_frame){.type = BACKEND_EVENT,
+                                     .flags = BACKEND_FLAG_LAST,
+                                     .payload = bytes_view_of(answer, sizeof(answer))});
+}
+
 static void take_frame(struct live_agent *a, const struct backend_frame *frame, uint64_t now_us)
 {
     struct call *c = find_call(a, frame->session);
@@ -278,6 +310,8 @@ static void take_frame(struct live_agent *a, const struct backend_frame *frame, 
                                           .call = (size_t)(c - a->call),
                                           .timestamp = frame->utterance,
                                           .at_us = now_us});
+    } else if (c != NULL && frame->type == BACKEND_EVENT) {
+        take_event(a, c, frame->payload, now_us);
     } else if (c != NULL && frame->type == BACKEND_FLUSHED && c->begin_us == 0) {
         c->sent_us = number_after(frame, "\"sent_us\":");
     }

@@ -14,6 +14,10 @@
 #define LIVE_AGENT_CALLS_MAX 100
 #define LIVE_AGENT_RATE_HZ   24000
 
+/* An event of the client or the agent begins with so many digits: when it was said. */
+#define LIVE_AGENT_TIME_DIGITS 20
+#define LIVE_AGENT_EVENT_BYTES 1024
+
 enum live_manner {
     LIVE_SILENT,
     LIVE_STREAMING,       /* speaks without a pause */
@@ -22,9 +26,10 @@ enum live_manner {
 };
 
 enum live_event_kind {
-    LIVE_HEARD,  /* AUDIO_IN: what the client said at `timestamp` */
-    LIVE_ASKED,  /* the shard wanted an agent for this call */
-    LIVE_FLUSHED /* a FLUSH of at_us was answered long ago: sent_us of the utterance had left */
+    LIVE_HEARD,   /* AUDIO_IN: what the client said at `timestamp` */
+    LIVE_ASKED,   /* the shard wanted an agent for this call */
+    LIVE_FLUSHED, /* a FLUSH of at_us was answered long ago: sent_us of the utterance had left */
+    LIVE_TOLD     /* EVENT: it says that the client said it at sent_us. It was told back at once */
 };
 
 struct live_event {
@@ -40,6 +45,11 @@ struct live_agent;
 /* Listens at this path of a UNIX socket. */
 struct live_agent *live_agent_create(const char *path);
 void live_agent_destroy(struct live_agent *a);
+
+/* An event that says it is said now. */
+void live_agent_write_event(char text[LIVE_AGENT_EVENT_BYTES], uint64_t now_us);
+/* When an event was said. */
+uint64_t live_agent_read_event(struct bytes_view text);
 
 /* For poll. */
 int live_agent_fd(const struct live_agent *a);

@@ -30,6 +30,7 @@ struct call {
     struct sim_client *client;
     uint32_t session_id;
     bool is_asked; /* the shard wanted an agent for it */
+    uint16_t event_stream;
 
     /* What its client said, by timestamp. */
     uint32_t up_timestamp[RECENT];
@@ -58,6 +59,8 @@ struct live_shard {
     uint64_t real_offset_us; /* kernel stamps less our clock */
     size_t call_count;
     struct call call[LIVE_SHARD_CALLS_MAX];
+    uint64_t event_gap_us;        /* between two events of the first client; 0: none are said */
+    uint64_t event_us;            /* the next one */
     uint64_t count_from_us;       /* what is earlier is not counted */
     struct live_figures *figures; /* NULL: nothing is counted */
 };
@@ -105,6 +108,10 @@ static void take_events(struct live_shard *l)
             take_heard(l, &event);
         } else if (event.kind == LIVE_FLUSHED) {
             take_flushed(l, &event);
+        } else if (event.kind == LIVE_TOLD) {
+            if (is_counting(l, event.sent_us)) {
+                add_sample(&l->figures->event_up, (double)time_since(event.sent_us, event.at_us));
+            }
         } else {
             l->call[event.call].is_asked = true;
         }
@@ -172,6 +179,18 @@ static void take_voice(struct live_shard *l, size_t number, const struct rtp_pac
     }
 }
 
+static void take_told(struct live_shard *l, struct call *c, uint64_t stamp_us)
+{
+    struct sim_data *data = sim_client_data(c->client);
+    struct sim_data_message message;
+    while (data != NULL && sim_data_take(data, &message)) {
+        const uint64_t said_us = live_agent_read_event(message.data);
+        if (is_counting(l, said_us)) {
+            add_sample(&l->figures->event_down, (double)time_since(said_us, stamp_us));
+        }
+    }
+}
+
 /* How far each packet left from where the others of its call did. */
 static void add_departures(struct live_shard *l, struct call *c)
 {
@@ -204,6 +223,7 @@ static void take_down(struct live_shard *l, struct bytes_view packet, uint64_t s
     }
     sim_client_input(c->client, datagram, clock_now_us());
     send_up(l, c);
+    take_told(l, c, stamp_us);
 }
 
 static uint64_t stamp_of(const struct live_shard *l, struct msghdr *m)
@@ -238,9 +258,35 @@ static void hear_relay(struct live_shard *l)
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
+static void say_event(struct live_shard *l)
+{
+    char text[LIVE_AGENT_EVENT_BYTES];
+    struct call *c = &l->call[0];
+    const uint64_t now_us = clock_now_us();
+    live_agent_write_event(text, now_us);
+    const bool is_said = sim_data_send(sim_client_data(c->client), c->event_stream, true,
+                                       bytes_view_of(text, sizeof(text)), now_us);
+    assert(is_said);
+    sim_client_tick(c->client, now_us);
+    send_up(l, c);
+}
+
+static uint64_t serve_events(struct live_shard *l)
+{
+    if (l->event_gap_us == 0) {
+        return TIME_NEVER;
+    }
+    while (l->event_us <= clock_now_us()) {
+        say_event(l);
+        l->event_us += l->event_gap_us;
+    }
+    return l->event_us;
+}
+
 static uint64_t serve(struct live_shard *l)
 {
     uint64_t next_us = live_agent_speak(l->agent, clock_now_us());
+    next_us = time_earlier(next_us, serve_events(l));
     for (size_t i = 0; i < l->call_count; i++) {
         struct call *c = &l->call[i];
         const uint64_t now_us = clock_now_us();
@@ -343,6 +389,21 @@ void live_shard_talk(struct live_shard *l, uint64_t us, struct live_figures *out
     end_counting(l);
 }
 
+void live_shard_events(struct live_shard *l, unsigned per_second, uint64_t us,
+                       struct live_figures *out)
+{
+    begin_counting(l, out);
+    l->event_gap_us = per_second > 0 ? US_PER_S / per_second : 0;
+    l->event_us = clock_now_us();
+    run(l, SETTLE_US);
+    const double before_s = others_cpu_s();
+    run(l, us);
+    out->cpu_s = others_cpu_s() - before_s;
+    l->event_gap_us = 0;
+    run(l, SETTLE_US);
+    end_counting(l);
+}
+
 /* --- life ------------------------------------------------------------------------------------- */
 
 static struct net_addr address_of(int fd)
@@ -396,6 +457,7 @@ static void open_shard(struct live_shard *l)
     l->config.setup_timeout_us = 60 * US_PER_S;
     l->config.credit_us = 10 * US_PER_S;
     l->config.bitrate_bps = 32000;
+    (void)snprintf(l->config.event_channel, sizeof(l->config.event_channel), "oai-events");
     l->config.complexity = 5;
     l->config.complexity_min = l->complexity_min;
     l->ring = key_ring_from_secret(7, secret);
@@ -414,13 +476,13 @@ static void open_shard(struct live_shard *l)
     assert(is_running);
 }
 
-static void place_call(struct live_shard *l, size_t number)
+static void place_call(struct live_shard *l, size_t number, bool has_data)
 {
     struct call *c = &l->call[number];
     struct control_request request = {.kind = CONTROL_CREATE_SESSION};
     struct control_create_session *create = &request.body.create_session;
     struct control_reply reply;
-    struct sim_client_config client = {.seed = number + 1, .is_cheap = true};
+    struct sim_client_config client = {.seed = number + 1, .is_cheap = true, .has_data = has_data};
     const bool is_address =
         net_addr_parse_ip("203.0.113.77", (uint16_t)(FIRST_PORT + number), &client.address);
     assert(is_address);
@@ -435,19 +497,26 @@ static void place_call(struct live_shard *l, size_t number)
     c->session_id = reply.session_id;
     const bool is_answer = sim_client_answer(c->client, reply.answer_sdp, clock_now_us());
     assert(is_answer);
+    if (has_data) {
+        c->event_stream =
+            sim_data_open(sim_client_data(c->client), l->config.event_channel, clock_now_us());
+    }
 }
 
 static bool is_ready(const struct live_shard *l)
 {
     for (size_t i = 0; i < l->call_count; i++) {
-        if (!sim_client_is_connected(l->call[i].client) || !l->call[i].is_asked) {
+        const struct call *c = &l->call[i];
+        const struct sim_data *data = sim_client_data(c->client);
+        if (!sim_client_is_connected(c->client) || !c->is_asked ||
+            (data != NULL && sim_data_state(data, c->event_stream) != SIM_DATA_OPEN)) {
             return false;
         }
     }
     return true;
 }
 
-struct live_shard *live_shard_create(size_t call_count, unsigned complexity_min)
+struct live_shard *live_shard_create(size_t call_count, unsigned complexity_min, bool has_data)
 {
     struct live_shard *l = calloc(1, sizeof(*l));
     assert(l != NULL && call_count <= LIVE_SHARD_CALLS_MAX);
@@ -462,7 +531,7 @@ struct live_shard *live_shard_create(size_t call_count, unsigned complexity_min)
         assert(clock_now_us() < end_us);
     }
     for (size_t i = 0; i < call_count; i++) {
-        place_call(l, i);
+        place_call(l, i, has_data);
         run(l, 5 * US_PER_MS);
     }
     while (!is_ready(l)) {

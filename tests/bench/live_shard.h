@@ -26,6 +26,8 @@ struct live_figures {
     struct live_samples departure;    /* off the call's own grid, its median removed */
     struct live_samples first_packet; /* AUDIO_OUT written -> first packet of the utterance */
     struct live_samples flush;        /* FLUSH written -> last packet of the old utterance */
+    struct live_samples event_up;     /* event said by a client -> EVENT read by the agent */
+    struct live_samples event_down;   /* EVENT written -> event at the client */
     uint64_t frames_in;               /* to agents, and packets to clients */
     uint64_t packets_out;
     double cpu_s; /* of the shard, for this much of speaking calls */
@@ -35,8 +37,8 @@ struct live_figures {
 struct live_shard;
 
 /* With all calls connected and accepted. Opus at complexity 5, under load down to
- * complexity_min. */
-struct live_shard *live_shard_create(size_t call_count, unsigned complexity_min);
+ * complexity_min. has_data: each with an event channel that is open. */
+struct live_shard *live_shard_create(size_t call_count, unsigned complexity_min, bool has_data);
 void live_shard_destroy(struct live_shard *l);
 
 /* All agents speak without a pause: residence, departure, frames, packets. */
@@ -44,5 +46,9 @@ void live_shard_stream(struct live_shard *l, uint64_t us, struct live_figures *o
 /* Two thirds of them speak without a pause; of the others each second one says short sentences, and
  * each second one is interrupted: first_packet, flush. */
 void live_shard_talk(struct live_shard *l, uint64_t us, struct live_figures *out);
+/* Agents are silent. The first client says so many events of LIVE_AGENT_EVENT_BYTES a second, and
+ * each is answered by one: event_up, event_down, cpu_s. */
+void live_shard_events(struct live_shard *l, unsigned per_second, uint64_t us,
+                       struct live_figures *out);
 
 #endif

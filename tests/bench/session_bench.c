@@ -286,7 +286,8 @@ int main(int argc, char **argv)
     const bool is_ready = srtp_transport_init(&fault);
     assert(is_ready);
     struct codecs *codecs = create_codecs();
-    struct live_shard *l = live_shard_create(options.calls, (unsigned)options.complexity_min);
+    struct live_shard *l =
+        live_shard_create(options.calls, (unsigned)options.complexity_min, false);
     double round[FIGURES];
     (void)run_round(l, codecs, round); /* warm */
     while (good < options.rounds && good + discarded < TRIES * options.rounds) {

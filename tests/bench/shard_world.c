@@ -11,6 +11,7 @@
 #include "tests/support/sim_client.h"
 
 #include <assert.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,7 +22,6 @@
 #define DATAGRAMS_MAX 1024   /* of a slice, one way */
 #define WORDS_MAX     262144 /* bytes of the agent in a slice; the rest waits */
 #define FIRST_PORT    40000  /* of the clients */
-#define CREDIT_US     (10 * US_PER_S)
 
 /* What goes one way in a slice. */
 struct parcel {
@@ -38,6 +38,9 @@ struct parcels {
 struct shard_world {
     uint64_t now_us;
     size_t call_count; /* placed so far */
+    bool has_data;
+    uint16_t event_stream; /* of each client alike */
+    bool is_freed;         /* the shard */
     size_t capacity;
     struct net_addr relay;
     struct key_ring *ring;
@@ -102,6 +105,14 @@ static void run_clients(struct shard_world *w, uint64_t until_us)
     }
 }
 
+/* What is said to it is of no interest, but it must be heard. */
+static void hear_data(struct shard_world *w, size_t index)
+{
+    struct sim_data_message message;
+    while (w->has_data && sim_data_take(sim_client_data(w->client[index]), &message)) {
+    }
+}
+
 static void tell_clients(struct shard_world *w)
 {
     for (size_t i = 0; i < w->down.count; i++) {
@@ -115,6 +126,7 @@ static void tell_clients(struct shard_world *w)
             bytes_view_of(p->data + RELAY_SHIM_BYTES, shim.datagram_bytes);
         if (datagram.len > 0) { /* else it is an announcement */
             sim_client_input(w->client[index], datagram, w->now_us);
+            hear_data(w, index);
             take_from_client(w, index, w->now_us);
         }
     }
@@ -312,7 +324,7 @@ static void create_shard(struct shard_world *w)
         .session_count_max = w->capacity,
         .call_duration_max_us = 3600 * US_PER_S,
         .setup_timeout_us = 30 * US_PER_S,
-        .credit_us = CREDIT_US,
+        .credit_us = SHARD_WORLD_CREDIT_US,
         .complexity = 5,
         .event_channel = "oai-events",
         .complexity_min = 5,
@@ -348,12 +360,15 @@ static void connect_agent(struct shard_world *w)
 
 static void place_call(struct shard_world *w, size_t index)
 {
-    const struct sim_client_config client = {
-        .address = address("203.0.113.77", FIRST_PORT + index), .seed = index, .has_voice = true};
+    const struct sim_client_config client = {.address = address("203.0.113.77", FIRST_PORT + index),
+                                             .seed = index,
+                                             .has_voice = true,
+                                             .has_data = w->has_data};
     struct control_request request = {.kind = CONTROL_CREATE_SESSION};
     struct control_create_session *create = &request.body.create_session;
     struct control_reply reply;
     w->client[index] = sim_client_create(&client);
+    sim_client_mute(w->client[index], w->has_data);
     (void)snprintf(create->call_id, sizeof(create->call_id), "rtc_%zu", index);
     create->offer_sdp = bytes_view_of_text(sim_client_offer(w->client[index]));
     create->ingress[0].address = address("198.51.100.1", 3478);
@@ -363,17 +378,22 @@ static void place_call(struct shard_world *w, size_t index)
     w->session_id[index] = reply.session_id;
     const bool is_good = sim_client_answer(w->client[index], reply.answer_sdp, w->now_us);
     assert(is_good);
+    if (w->has_data) {
+        w->event_stream =
+            sim_data_open(sim_client_data(w->client[index]), w->config.event_channel, w->now_us);
+    }
     drain(w);
 }
 
-struct shard_world *shard_world_create(size_t call_count)
+struct shard_world *shard_world_create(size_t call_count, bool has_data)
 {
     static const uint8_t secret[KEY_RING_SECRET_BYTES] = {1, 2, 3};
     struct shard_world *w = calloc(1, sizeof(*w));
     assert(w != NULL && call_count <= SHARD_WORLD_CALLS_MAX);
     log_open("bench", LOG_ERROR, LOG_TEXT);
     w->now_us = START_US;
-    w->capacity = call_count;
+    w->capacity = (size_t)4 * SHARD_WORLD_CALLS_MAX; /* a quarter may be in set-up */
+    w->has_data = has_data;
     w->relay = address("10.0.0.1", 3500);
     w->ring = key_ring_from_secret(7, secret);
     w->up.parcel = calloc(DATAGRAMS_MAX, sizeof(*w->up.parcel));
@@ -387,7 +407,25 @@ struct shard_world *shard_world_create(size_t call_count)
         shard_world_run(w, SLICE_US);
     }
     shard_world_run(w, SETUP_US);
+    for (size_t i = 0; w->has_data && i < call_count; i++) {
+        const struct sim_data *data = sim_client_data(w->client[i]);
+        assert(sim_data_state(data, w->event_stream) == SIM_DATA_OPEN);
+    }
     return w;
+}
+
+static size_t heap_bytes(void)
+{
+    const struct mallinfo2 heap = mallinfo2();
+    return heap.uordblks + heap.hblkhd;
+}
+
+size_t shard_world_free_calls(struct shard_world *w)
+{
+    const size_t before = heap_bytes();
+    shard_calls_deinit(&w->calls);
+    w->is_freed = true;
+    return before - heap_bytes();
 }
 
 void shard_world_destroy(struct shard_world *w)
@@ -395,7 +433,9 @@ void shard_world_destroy(struct shard_world *w)
     for (size_t i = 0; i < w->call_count; i++) {
         sim_client_destroy(w->client[i]);
     }
-    shard_calls_deinit(&w->calls);
+    if (!w->is_freed) {
+        shard_calls_deinit(&w->calls);
+    }
     backend_stream_destroy(w->stream);
     stub_link_destroy(w->stub);
     dtls_identity_destroy(w->identity);

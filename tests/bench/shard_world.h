@@ -11,19 +11,24 @@
 
 #include "common/base/time_us.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define SHARD_WORLD_RATE_HZ   24000 /* between shard and agent, who says what it hears */
 #define SHARD_WORLD_CALLS_MAX 64
+#define SHARD_WORLD_CREDIT_US (10 * US_PER_S)
 
 struct shard_world;
 
-/* With all calls connected and audible both ways. */
-struct shard_world *shard_world_create(size_t call_count);
+/* With all calls connected and audible both ways; has_data: mute, and with an event channel. */
+struct shard_world *shard_world_create(size_t call_count, bool has_data);
 void shard_world_destroy(struct shard_world *w);
 
 /* A whole number of slices; the shard's work alone is measured. */
 void shard_world_run(struct shard_world *w, uint64_t us);
+/* All calls are destroyed where they are, and the world can only be destroyed: how much heap that
+ * set free. */
+size_t shard_world_free_calls(struct shard_world *w);
 /* RTP packets that were decoded, and that were sent, since create. */
 uint64_t shard_world_packets(const struct shard_world *w);
 
