@@ -232,6 +232,20 @@ def rings_are_where_they_belong(m):
                 yield f"Deployment/{holder}: lacks the ring {ring}"
 
 
+def strangers_bring_a_key(m):
+    """Where anybody may come: no key for the asking, and limits for those who have one."""
+    values = {e["name"]: e for e in container(m.find("Deployment", "signaling"))["env"]}
+    demo = values.get("EARSHOT_DEMO", {}).get("valueFrom", {}).get("configMapKeyRef", {})
+    if demo.get("key") != "demo":
+        yield "Deployment/signaling: the demo is not for site.env to decide"
+    given = m.find("ConfigMap", "earshot-site")["data"].get("demo")
+    if given not in ("true", "false") or (m.overlay == "cluster" and given == "true"):
+        yield f"site.env: demo={given}"
+    for limit in ("EARSHOT_OFFERS_PER_TENANT", "EARSHOT_OFFERS_PER_SECRET"):
+        if int(values.get(limit, {}).get("value", 0)) == 0:
+            yield f"Deployment/signaling: {limit} is no limit"
+
+
 # --- life and end ---------------------------------------------------------------------------------
 
 def seconds(duration):
@@ -408,8 +422,9 @@ RULES = [
     dialled_names_are_services, variables_are_those_of_the_configuration,
     container_ports_are_those_of_the_configuration, policies_admit_the_documented_ports,
     everything_else_is_denied, only_relay_and_signaling_are_public,
-    the_advertised_address_is_the_relays, rings_are_where_they_belong, grace_outlasts_the_drain,
-    disruption_budgets_leave_room, rollouts_lose_nobody, probes_ask_the_admin_port,
+    the_advertised_address_is_the_relays, rings_are_where_they_belong, strangers_bring_a_key,
+    grace_outlasts_the_drain, disruption_budgets_leave_room, rollouts_lose_nobody,
+    probes_ask_the_admin_port,
     pods_have_no_rights, resources_are_bounded, meshes_keep_off, names_and_numbers_are_possible,
     images_are_pinned, exactly_these_objects,
 ]

@@ -90,6 +90,14 @@ MUTANTS = {
         set_in("Service", "relay", "spec", "ports", 0, "targetPort", "media"),
         set_in("Service", "relay", "spec", "ports", 0, "protocol", "TCP"),
     ],
+    rules.strangers_bring_a_key: [
+        set_in("ConfigMap", "earshot-site", "data", "demo", "true"),
+        set_in("ConfigMap", "earshot-site", "data", "demo", "no"),
+        lambda m: set_at(variable(deployment(m, "signaling"), "EARSHOT_DEMO"),
+                         "valueFrom", "configMapKeyRef", "key", "private_clients"),
+        lambda m: set_at(variable(deployment(m, "signaling"), "EARSHOT_OFFERS_PER_TENANT"),
+                         "value", "0"),
+    ],
     rules.what_is_referred_to_exists: [
         lambda m: drop(m, "ConfigMap", "relay-config"),
         lambda m: set_at(volume(m, "relay", 0), "configMap", "name", "relay-config"),

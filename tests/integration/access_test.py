@@ -171,6 +171,15 @@ class ClientSecrets(Guarded):
         self.assert_error(self.request("POST", SECRETS, value), 401, "invalid_api_key")
         self.retire(fake)
 
+    def test_the_longest_secret_fits_a_header(self):
+        fake = self.transceiver()
+        session = {"instructions": os.urandom(3750).hex()}
+        value = self.secret(session=session)["value"]
+        self.assertIn(len(value), range(5500, 6145))
+        self.assertEqual(self.call(value).status, 201)
+        self.assertEqual(json.loads(fake.expect("brings").partition("session=")[2]), session)
+        self.retire(fake)
+
     def test_a_form_lays_its_session_over_that_of_the_secret(self):
         fake = self.transceiver()
         value = self.secret(session={"instructions": "a", "audio": {"input": {"x": 1}}})["value"]
