@@ -18,8 +18,7 @@ export async function openChromium(microphone = writeTone(`${artefacts}/tone-440
   });
 }
 
-// What the page throws, and every red line of its console, from now on. A server that gives no
-// secret to the page has a 404 for it.
+// What the page throws, and every red line of its console, from now on.
 export function complaintsOf(page) {
   const complaints = [];
   const add = (text) => {
@@ -27,8 +26,7 @@ export function complaintsOf(page) {
     console.error('page:', text);
   };
   page.on('pageerror', (error) => add(error.message));
-  page.on('console', (message) => message.type() === 'error' &&
-    !message.location().url.endsWith('/demo/secret') && add(message.text()));
+  page.on('console', (message) => message.type() === 'error' && add(message.text()));
   return complaints;
 }
 

@@ -145,4 +145,5 @@ export async function withSuite(options, test) {
   }
   const finding = /(ERROR: \w+Sanitizer|runtime error:).*/.exec(readLog());
   check('no sanitizer found anything', !finding, finding?.[0]);
+  if (process.exitCode) process.exit(); // what a failed test left open would keep it alive
 }
