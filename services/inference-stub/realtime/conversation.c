@@ -43,7 +43,9 @@ static void remove_at(struct conversation *c, size_t index)
 {
     conversation_item_destroy(c->items[index]);
     c->count--;
-    memmove(&c->items[index], &c->items[index + 1], (c->count - index) * sizeof(c->items[0]));
+    for (size_t i = index; i < c->count; i++) {
+        c->items[i] = c->items[i + 1];
+    }
 }
 
 static size_t bytes_of(const struct conversation *c)
@@ -86,7 +88,9 @@ void conversation_add(struct conversation *c, struct conversation_item *item, co
     make_room(c, item->cost_bytes);
     assert(c->count < REALTIME_ITEMS_MAX);
     const size_t place = place_after(c, after);
-    memmove(&c->items[place + 1], &c->items[place], (c->count - place) * sizeof(c->items[0]));
+    for (size_t i = c->count; i > place; i--) {
+        c->items[i] = c->items[i - 1];
+    }
     c->items[place] = item;
     c->count++;
 }
