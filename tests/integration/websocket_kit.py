@@ -22,14 +22,19 @@ class Refused(Exception):
 class WebSocket:
     """Its messages are dicts; `close_code` is the server's, when it has closed."""
 
-    def __init__(self, port, path, headers=(), subprotocols=(), context=None, timeout=10):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
+    def __init__(self, port, path, headers=(), subprotocols=(), context=None, host="127.0.0.1",
+                 timeout=10, room=None):
+        self.socket = socket.socket()
+        if room is not None:  # in bytes, for what nobody has read
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
+        self.socket.settimeout(timeout)
+        self.socket.connect((host, port))
         if context is not None:
-            self.socket = context.wrap_socket(self.socket, server_hostname="127.0.0.1")
+            self.socket = context.wrap_socket(self.socket, server_hostname=host)
         self.data = b""
         self.close_code = None
         key = base64.b64encode(os.urandom(16)).decode()
-        lines = [f"GET {path} HTTP/1.1", f"Host: 127.0.0.1:{port}", "Connection: Upgrade",
+        lines = [f"GET {path} HTTP/1.1", f"Host: {host}:{port}", "Connection: Upgrade",
                  "Upgrade: websocket", "Sec-WebSocket-Version: 13", f"Sec-WebSocket-Key: {key}"]
         lines += [f"{name}: {value}" for name, value in dict(headers).items()]
         if subprotocols:
