@@ -75,6 +75,7 @@ static bool create_client(struct session *s, const struct session_config *config
 
 struct session *session_create(const struct session_config *config, uint64_t now_us)
 {
+    assert(strlen(config->backend_start.call_id) < SESSION_CALL_ID_CAP);
     struct session *s = calloc(1, sizeof(*s));
     if (s == NULL) {
         return NULL;

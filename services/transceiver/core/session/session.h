@@ -72,6 +72,7 @@ struct session *session_create(const struct session_config *config, uint64_t now
 void session_destroy(struct session *s);
 
 uint32_t session_id(const struct session *s);
+/* Shorter than SESSION_CALL_ID_CAP. */
 const char *session_call_id(const struct session *s);
 const uint8_t *session_tenant(const struct session *s);
 /* The SSRC of our audio, for the answer. */
