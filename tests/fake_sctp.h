@@ -6,9 +6,9 @@
 #ifndef EARSHOT_FAKE_SCTP_H
 #define EARSHOT_FAKE_SCTP_H
 
-#include "tests/testing.h"
-
 #include "services/transceiver/core/transport/sctp/sctp_association.h"
+
+#include <assert.h>
 
 #define FAKE_SCTP_ITEMS 8192
 #define FAKE_SCTP_TEXT  64
@@ -129,9 +129,9 @@ enum sctp_send_result sctp_association_send(struct sctp_association *a,
     (void)a;
     (void)now_us;
     if (fake_sctp.send_result == SCTP_SEND_OK) {
-        assert_in_range(fake_sctp.sent_count, 0, COUNT_OF(fake_sctp.sent) - 1);
+        assert(fake_sctp.sent_count < COUNT_OF(fake_sctp.sent));
         struct fake_sctp_sent *sent = &fake_sctp.sent[fake_sctp.sent_count++];
-        assert_true(message->data.len > 0);
+        assert(message->data.len > 0);
         sent->message = *message;
         sent->len = message->data.len;
         memcpy(sent->text, message->data.data,
@@ -154,7 +154,7 @@ bool sctp_association_reset_streams(struct sctp_association *a, const uint16_t *
 {
     (void)a;
     (void)now_us;
-    assert_true(count > 0);
+    assert(count > 0);
     for (size_t i = 0; i < count; i++) {
         fake_sctp.reset[fake_sctp.reset_count++] = stream[i];
     }
@@ -176,14 +176,14 @@ void sctp_association_abort(struct sctp_association *a, uint64_t now_us)
 
 static inline struct fake_sctp_item *fake_sctp_add(void)
 {
-    assert_in_range(fake_sctp.item_count, 0, FAKE_SCTP_ITEMS - 1);
+    assert(fake_sctp.item_count < FAKE_SCTP_ITEMS);
     return &fake_sctp.item[fake_sctp.item_count++];
 }
 
 static inline void fake_sctp_message(uint16_t stream, uint32_t ppid, const void *text, size_t len)
 {
     struct fake_sctp_item *item = fake_sctp_add();
-    assert_in_range(len, 1, FAKE_SCTP_TEXT);
+    assert(len > 0 && len <= FAKE_SCTP_TEXT);
     *item = (struct fake_sctp_item){.stream = stream, .ppid = ppid, .len = len};
     memcpy(item->text, text, len);
 }

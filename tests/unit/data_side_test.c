@@ -1,8 +1,8 @@
 /* data_side_test.c - what passes between a client's channels and a backend, and what waits */
-#include "tests/fake_sctp.h"
 #include "tests/unit/backend_leg_world.h"
 
 #include "services/transceiver/core/session/data_side.h"
+#include "tests/fake_sctp.h"
 
 #define MESSAGE_BYTES_MAX 65536
 
