@@ -44,10 +44,10 @@ void dialogue_connected(struct dialogue *d);
 /* Media time that may be sent in all; a lower limit than before changes nothing. */
 void dialogue_credit(struct dialogue *d, uint64_t limit_us);
 void dialogue_playback(struct dialogue *d, const struct backend_playback *playback);
-/* flags: enum backend_audio_in_flag */
 /* Another connection: the transceiver has this much, and goes on there. What of the newest
  * utterance was lost on the way is said again if it is still known; else that utterance ends. */
 void dialogue_resume(struct dialogue *d, const struct backend_position *position);
+/* flags: enum backend_audio_in_flag */
 void dialogue_audio_in(struct dialogue *d, struct pcm_view pcm, unsigned flags, uint64_t now_us);
 void dialogue_tick(struct dialogue *d, uint64_t now_us);
 uint64_t dialogue_next_timeout(const struct dialogue *d);

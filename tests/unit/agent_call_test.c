@@ -289,6 +289,26 @@ static void a_cancelled_response_says_no_more(void **state)
     (void)expect_event(&call, "output_audio_buffer.stopped", done);
 }
 
+static void what_a_client_clears_falls_silent_and_its_words_go_on(void **state)
+{
+    (void)state;
+    (void)strcpy(call.script.phrase[AGENT_PHRASE_TYPED],
+                 "One. Two. Three. Four. Five. Six. Seven.");
+    connect_call("");
+    type_text("go");
+    run_ms(&call, 300);
+    const size_t started = expect_event(&call, "output_audio_buffer.started", 0);
+    const uint64_t made = speech_desk_counts(call.behaviour.desk).made;
+    const uint64_t received_us = call.received_us;
+    say("{\"type\":\"output_audio_buffer.clear\"}");
+    run_ms(&call, 4000);
+    (void)expect_event(&call, "output_audio_buffer.cleared", started);
+    const size_t done = assert_said("One. Two. Three. Four. Five. Six. Seven.", 0);
+    assert_true(call.event_us[done] - call.event_us[started] <= US_PER_S);
+    assert_int_equal(call.received_us, received_us);
+    assert_true(speech_desk_counts(call.behaviour.desk).made <= made + 1); /* it was under way */
+}
+
 static void a_new_answer_replaces_one_that_still_plays(void **state)
 {
     (void)state;
@@ -431,6 +451,29 @@ static void without_turn_detection_the_client_commits(void **state)
     (void)assert_said("You spoke for 1.5 seconds", 0);
 }
 
+/* Base64 of six samples of 3000, -3000, 3000 ...; 24,000 of them are a second. */
+#define LOUD        "uAtI9LgLSPS4C0j0"
+#define LOUD_GROUPS 4000
+
+static void audio_that_is_appended_is_heard_as_if_it_had_come_by_rtp(void **state)
+{
+    (void)state;
+    static char event[LOUD_GROUPS * sizeof(LOUD) + 128];
+    size_t len = (size_t)snprintf(event, sizeof(event),
+                                  "{\"type\":\"input_audio_buffer.append\",\"audio\":\"");
+    for (size_t i = 0; i < LOUD_GROUPS; i++) {
+        memcpy(event + len, LOUD, sizeof(LOUD) - 1);
+        len += sizeof(LOUD) - 1;
+    }
+    memcpy(event + len, "\"}", 3);
+    connect_call("");
+    say(event);
+    const size_t started = expect_event(&call, "input_audio_buffer.speech_started", 0);
+    run_ms(&call, 6000);
+    (void)expect_event(&call, "input_audio_buffer.speech_stopped", started);
+    (void)assert_said("You spoke for 1.0 seconds, at -21 decibels.", started);
+}
+
 static void a_session_sets_how_long_silence_ends_a_turn(void **state)
 {
     (void)state;
@@ -507,6 +550,7 @@ int main(void)
         CLAIM(typed_words_are_counted),
         CLAIM(a_response_of_text_alone_has_no_sound),
         CLAIM(a_cancelled_response_says_no_more),
+        CLAIM(what_a_client_clears_falls_silent_and_its_words_go_on),
         CLAIM(a_new_answer_replaces_one_that_still_plays),
         CLAIM(a_voice_that_is_behind_holds_up_no_words),
         CLAIM(a_voice_that_does_not_come_is_given_up),
@@ -517,6 +561,7 @@ int main(void)
         CLAIM(a_call_without_an_event_channel_talks_too),
         CLAIM(a_call_that_had_another_agent_learns_that_its_response_failed),
         CLAIM(without_turn_detection_the_client_commits),
+        CLAIM(audio_that_is_appended_is_heard_as_if_it_had_come_by_rtp),
         CLAIM(a_session_sets_how_long_silence_ends_a_turn),
         CLAIM(speech_goes_on_after_its_connection_broke),
         CLAIM(an_event_as_long_as_they_may_be_is_taken_in_chunks),
