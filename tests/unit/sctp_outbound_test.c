@@ -225,6 +225,57 @@ static void the_third_sack_that_misses_a_chunk_sends_it_again_at_once(void **sta
     assert_int_equal(sctp_outbound_buffered_bytes(out), 0);
 }
 
+/* s.7.2.4 step 3: the window has just halved, so that much more than it is under way. */
+static void a_fast_retransmission_leaves_although_the_window_is_full(void **state)
+{
+    (void)state;
+    uint32_t acknowledged = 0;
+    for (int i = 0; i < 40; i++) {
+        assert_int_equal(send_to(1, FRAGMENT_BYTES), SCTP_SEND_OK);
+    }
+    size_t under_way = drain();
+    while (under_way < 14) {
+        acknowledge(++acknowledged);
+        under_way += drain() - 1;
+    }
+    for (uint16_t last = 2; last < 4; last++) {
+        acknowledge_gap(acknowledged, 2, last);
+        assert_int_equal(drain(), 1); /* a new one for the one that has come */
+    }
+    acknowledge_gap(acknowledged, 2, 4);
+    assert_int_equal(drain(), 1);
+    assert_int_equal(sent[0].tsn, FIRST_TSN + acknowledged);
+}
+
+/* RFC 9260 s.6.3.1 C5: the answer to what was sent twice could be to either. */
+static void what_is_sent_again_measures_nothing(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(send_to(1, FRAGMENT_BYTES), SCTP_SEND_OK);
+    }
+    (void)drain();
+    acknowledge_gap(0, 2, 2);
+    acknowledge_gap(0, 2, 3);
+    acknowledge_gap(0, 2, 4);
+    assert_int_equal(drain(), 1);
+    now_us += 400 * US_PER_MS;
+    acknowledge(4);
+    assert_int_equal(sctp_outbound_rto_us(out), SCTP_RTO_INITIAL_US);
+    assert_int_equal(send_to(1, 1), SCTP_SEND_OK);
+    (void)drain();
+    now_us = sctp_outbound_next_timeout(out);
+    assert_true(sctp_outbound_tick(out, now_us));
+    (void)drain();
+    acknowledge(5);
+    assert_int_equal(sctp_outbound_rto_us(out), 2 * SCTP_RTO_INITIAL_US);
+    assert_int_equal(send_to(1, 1), SCTP_SEND_OK);
+    (void)drain();
+    now_us += 100 * US_PER_MS;
+    acknowledge(6);
+    assert_int_equal(sctp_outbound_rto_us(out), 300 * US_PER_MS);
+}
+
 /* RFC 9260 s.6.2.1: the peer may drop again what is only in a gap block. */
 static void what_the_peer_takes_back_is_sent_again(void **state)
 {
@@ -427,6 +478,8 @@ int main(void)
         CASE(after_the_timeout_everything_comes_again_one_packet_first),
         CASE(the_eleventh_timeout_in_a_row_is_the_end),
         CASE(the_third_sack_that_misses_a_chunk_sends_it_again_at_once),
+        CASE(a_fast_retransmission_leaves_although_the_window_is_full),
+        CASE(what_is_sent_again_measures_nothing),
         CASE(what_the_peer_takes_back_is_sent_again),
         CASE(a_sack_of_what_was_never_sent_is_refused_and_an_old_one_ignored),
         CASE(a_closed_window_is_probed_and_patience_has_no_end),
