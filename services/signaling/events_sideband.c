@@ -180,8 +180,11 @@ static void take_event(struct events_sideband *e, struct sideband *b, struct byt
 {
     if (http_server_send(e->server, b->socket, text)) {
         metric_add(&e->counts.events_to_clients_total, 1);
-    } else if (b->handle != 0) {
-        sideband_feed_close(e->feed, b->handle, now_us);
+        return;
+    }
+    sideband_feed_close(e->feed, b->handle, now_us);
+    b->handle = 0; /* a client who is gone has left; one who is there reads too slowly */
+    if (http_server_has_socket(e->server, b->socket)) {
         end(e, b, EVENTS_SIDEBAND_GAP, HTTP_CLOSE_TRY_LATER);
     }
 }

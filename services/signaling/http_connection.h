@@ -1,7 +1,8 @@
 /*
  * http_connection.h - one client of http_server, from its first byte to its last
  *
- * Private to http_server.c and http_gate.c: the three of them alone see libwebsockets.
+ * Private to http_server.c and the http_*.c behind it. With http_gate.c and http_socket.c the two
+ * alone see libwebsockets.
  * Each function below that returns an int is one callback of libwebsockets, and gives it that.
  *
  *      SCREENING -> READING -> BODY -> READY -> TAKEN -> ANSWERING -> SCREENING ... or LINGERING

@@ -106,6 +106,11 @@ bool http_server_send(struct http_server *s, uint64_t socket, struct bytes_view 
     return is_sent;
 }
 
+bool http_server_has_socket(struct http_server *s, uint64_t socket)
+{
+    return find_socket(s, socket) != NULL;
+}
+
 void http_server_close(struct http_server *s, uint64_t socket, enum http_close_code code)
 {
     struct http_connection *c = find_socket(s, socket);

@@ -1,8 +1,8 @@
 /*
  * http_server.h - HTTP/1.1 for strangers, and the loop that the whole service waits in
  *
- * It hides libwebsockets, with http_connection.c and http_gate.c. One thread: wait, then take
- * events until there are none.
+ * It hides libwebsockets, with http_connection.c, http_gate.c and http_socket.c. One thread: wait,
+ * then take events until there are none.
  * Takes:   connections to one TCP address; descriptors of others (NNG, signals) to wake up for.
  * Gives:   whole requests with their bodies; an exchange is answered once, at once or later, and
  *          ends with exactly one HTTP_EVENT_END. WebSockets (RFC 6455) where the judge lets them
@@ -168,6 +168,8 @@ void http_server_answer(struct http_server *s, uint64_t exchange, const struct h
 /* Copies the text into the socket's queue. False when the socket is gone or closing, or too slow:
  * then it is closed with 1013. */
 MUST_USE bool http_server_send(struct http_server *s, uint64_t socket, struct bytes_view text);
+/* Its client is there, perhaps at the end of a close. */
+bool http_server_has_socket(struct http_server *s, uint64_t socket);
 /* What was sent before goes out first; what comes in from now on is dropped. */
 void http_server_close(struct http_server *s, uint64_t socket, enum http_close_code code);
 /* While held nothing is read from the socket: its client waits. One who leaves meanwhile is gone at

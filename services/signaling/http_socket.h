@@ -5,7 +5,7 @@
  *          pings, the handshake of a close.
  * Gives:   whole text messages, one at a time: the next is not read before it was taken.
  * Bounds:  a message of message_bytes_max, a queue of HTTP_SOCKET_QUEUE_BYTES_MAX.
- * Private to http_server.c, http_connection.c and http_gate.c.
+ * Private to http_server.c and the http_*.c behind it.
  */
 #ifndef EARSHOT_HTTP_SOCKET_H
 #define EARSHOT_HTTP_SOCKET_H

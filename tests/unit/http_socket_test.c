@@ -23,6 +23,7 @@ static void a_good_upgrade_opens_and_its_socket_ends_once(void **state)
     assert_int_equal(world.closed, 1);
     assert_int_equal(metric_get(&http_server_counts(world.http)->sockets), 0);
     assert_false(http_server_send(world.http, world.socket, view("late")));
+    assert_false(http_server_has_socket(world.http, world.socket));
 }
 
 static void the_paths_subprotocol_is_answered_and_never_the_key(void **state)
@@ -311,6 +312,7 @@ static void a_queue_that_is_full_is_closed_with_1013(void **state)
     while (http_server_send(world.http, world.socket, bytes_view_of(text, sizeof(text)))) {
         sent++;
     }
+    assert_true(http_server_has_socket(world.http, world.socket));
     assert_int_equal(sent, HTTP_SOCKET_QUEUE_BYTES_MAX / (sizeof(text) + 100));
     socket_expect_close(fd, HTTP_CLOSE_TRY_LATER);
 }
