@@ -382,6 +382,79 @@ static void the_shorter_of_both_durations_counts(void **state)
     }
 }
 
+/* a=max-message-size, and what SESSION_START says of it. */
+static void an_agent_hears_whether_there_are_events_and_how_long_they_may_be(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *offer;
+        bool has_events;
+        uint32_t message_bytes_max;
+    } c[] = {
+        {SESSION AUDIO, false, 262144},
+        {BOTH, true, 65536},
+        {BOTH "a=max-message-size:1000\r\n", true, 1000},
+        {BOTH "a=max-message-size:262144\r\n", true, 262144},
+        {BOTH "a=max-message-size:262145\r\n", true, 262144},
+        {BOTH "a=max-message-size:1073741823\r\n", true, 262144},
+        {BOTH "a=max-message-size:0\r\n", true, 262144}, /* no limit */
+    };
+    for (size_t i = 0; i < COUNT_OF(c); i++) {
+        struct world w;
+        struct backend_start_request start;
+        open_world(&w, 8);
+        w.request.offer_sdp = bytes_view_of_text(c[i].offer);
+        assert_int_not_equal(create(&w), 0);
+        const struct backend_frame frame = outbox_frames_expect(&w.frames, BACKEND_SESSION_START);
+        assert_true(backend_start_decode(frame.payload, &start));
+        assert_int_equal(start.has_events, c[i].has_events);
+        assert_int_equal(start.message_bytes_max, c[i].message_bytes_max);
+        assert_int_equal(answer_holds(&w, "a=max-message-size:262144\r\n"), c[i].has_events);
+        assert_int_equal(answer_holds(&w, "a=sctp-port:5000\r\n"), c[i].has_events);
+        close_world(&w);
+    }
+}
+
+static void the_older_form_of_a_data_section_is_answered_in_kind(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w, 8);
+    w.request.offer_sdp = bytes_view_of_text(SESSION BUNDLE("0 1") AUDIO_MID(
+        "0") "m=application 9 DTLS/SCTP 5000\r\n" TRANSPORT
+             "a=mid:1\r\na=sctpmap:5000 webrtc-datachannel 65535\r\n");
+    assert_int_not_equal(create(&w), 0);
+    assert_true(answer_holds(&w, "m=application 9 DTLS/SCTP 5000\r\n"));
+    assert_true(answer_holds(&w, "a=sctpmap:5000 webrtc-datachannel 1024\r\n"));
+    assert_false(answer_holds(&w, "a=sctp-port"));
+    close_world(&w);
+}
+
+static void data_without_audio_is_refused(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w, 8);
+    w.request.offer_sdp = bytes_view_of_text(SESSION DATA);
+    assert_refused(&w, CONTROL_BAD_OFFER, 0);
+    close_world(&w);
+}
+
+/* Whatever signaling says: there is no such stream. */
+static void a_stream_that_sctp_has_not_is_not_agreed_on(void **state)
+{
+    (void)state;
+    for (uint32_t stream = SCTP_STREAMS - 1; stream <= UINT16_MAX; stream += 64512) {
+        struct world w;
+        open_world(&w, 8);
+        w.request.offer_sdp = bytes_view_of_text(BOTH);
+        w.request.has_event_stream = true;
+        w.request.event_stream = (uint16_t)stream;
+        assert_int_not_equal(create(&w), 0);
+        close_world(&w);
+    }
+}
+
 static void more_ingress_entries_than_an_answer_holds_are_left_out(void **state)
 {
     (void)state;
@@ -413,6 +486,10 @@ int main(void)
         cmocka_unit_test(a_client_that_puts_g711_first_gets_it),
         cmocka_unit_test(a_session_text_is_taken_up_to_its_bound),
         cmocka_unit_test(the_shorter_of_both_durations_counts),
+        cmocka_unit_test(an_agent_hears_whether_there_are_events_and_how_long_they_may_be),
+        cmocka_unit_test(the_older_form_of_a_data_section_is_answered_in_kind),
+        cmocka_unit_test(data_without_audio_is_refused),
+        cmocka_unit_test(a_stream_that_sctp_has_not_is_not_agreed_on),
         cmocka_unit_test(more_ingress_entries_than_an_answer_holds_are_left_out),
     };
     return cmocka_run_group_tests(tests, make_identity, drop_identity);
