@@ -55,17 +55,19 @@ void channel_table_want_reset(struct channel_table *t, uint16_t stream)
 {
     assert(stream < SCTP_STREAMS);
     t->reset_wanted[stream / 8] |= (uint8_t)(1u << stream % 8);
+    t->has_resets = true;
 }
 
 size_t channel_table_take_resets(struct channel_table *t, uint16_t *stream, size_t count_max)
 {
     size_t count = 0;
-    for (uint16_t i = 0; i < SCTP_STREAMS && count < count_max; i++) {
+    for (uint16_t i = 0; t->has_resets && i < SCTP_STREAMS && count < count_max; i++) {
         const uint8_t bit = (uint8_t)(1u << i % 8);
         if ((t->reset_wanted[i / 8] & bit) != 0) {
             t->reset_wanted[i / 8] &= (uint8_t)~bit;
             stream[count++] = i;
         }
     }
+    t->has_resets = count == count_max;
     return count;
 }

@@ -27,6 +27,7 @@ struct data_channel {
 struct channel_table {
     struct data_channel slot[CHANNEL_TABLE_MAX];
     uint8_t reset_wanted[SCTP_STREAMS / 8];
+    bool has_resets; /* a bit of those is set */
 };
 
 /* NULL when there is none. */
