@@ -9,7 +9,9 @@
 
 #define CONNECTED_AGAIN_US (10 * US_PER_MS)  /* how often a new link is looked at */
 #define ROUTES_AGAIN_US    (250 * US_PER_MS) /* and the routes of all */
-#define NO_TICKET          UINT64_MAX
+/* Events and outcomes handled in one turn: HTTP goes on under a flood of them. */
+#define TAKEN_MAX 1024
+#define NO_TICKET UINT64_MAX
 
 /* A side-band in its place. */
 struct place {
@@ -31,6 +33,7 @@ struct sideband_feed {
     struct sideband_feed_counts counts;
     size_t place_end; /* places in use lie below */
     size_t link_end;
+    unsigned taken;        /* events and outcomes in this turn */
     uint64_t routes_us;    /* when routes are looked at */
     uint64_t connected_us; /* when new links are */
     struct place place[SIDEBAND_FEED_MAX];
@@ -370,11 +373,15 @@ static void serve(struct sideband_feed *f, uint64_t now_us)
 
 bool sideband_feed_next(struct sideband_feed *f, struct sideband_news *out, uint64_t now_us)
 {
-    do {
+    bool has_more = true;
+    while (has_more) {
         if (poll_news(f, out)) {
             return true;
         }
-    } while (take_event(f) || take_outcome(f, now_us));
+        has_more = f->taken < TAKEN_MAX && (take_event(f) || take_outcome(f, now_us));
+        f->taken++;
+    }
+    f->taken = 0;
     serve(f, now_us);
     return poll_news(f, out);
 }

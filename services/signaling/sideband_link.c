@@ -136,5 +136,5 @@ bool sideband_link_next_outcome(struct sideband_link *l, struct control_decoder 
 
 uint64_t sideband_link_next_timeout(const struct sideband_link *l)
 {
-    return session_client_next_timeout(l->client);
+    return l->has_events ? 0 : session_client_next_timeout(l->client);
 }

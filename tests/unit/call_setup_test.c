@@ -360,6 +360,25 @@ static void a_session_text_is_taken_up_to_its_bound(void **state)
     }
 }
 
+static void the_stream_of_an_event_channel_is_below_1024(void **state)
+{
+    (void)state;
+    static const uint16_t stream[] = {0, 1023, 1024, UINT16_MAX};
+    struct world w;
+    open_world(&w, 20);
+    w.request.has_event_stream = true;
+    for (size_t i = 0; i < COUNT_OF(stream); i++) {
+        w.request.event_stream = stream[i];
+        if (stream[i] < 1024) {
+            assert_int_not_equal(create(&w), 0);
+            outbox_frames_expect(&w.frames, BACKEND_SESSION_START);
+        } else {
+            assert_refused(&w, CONTROL_BAD_OFFER, 0);
+        }
+    }
+    close_world(&w);
+}
+
 static void the_shorter_of_both_durations_counts(void **state)
 {
     (void)state;
@@ -485,6 +504,7 @@ int main(void)
         cmocka_unit_test(red_is_answered_before_opus_unless_the_configuration_says_off),
         cmocka_unit_test(a_client_that_puts_g711_first_gets_it),
         cmocka_unit_test(a_session_text_is_taken_up_to_its_bound),
+        cmocka_unit_test(the_stream_of_an_event_channel_is_below_1024),
         cmocka_unit_test(the_shorter_of_both_durations_counts),
         cmocka_unit_test(an_agent_hears_whether_there_are_events_and_how_long_they_may_be),
         cmocka_unit_test(the_older_form_of_a_data_section_is_answered_in_kind),

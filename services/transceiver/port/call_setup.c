@@ -110,6 +110,8 @@ static void fill_session(const struct call_setup *setup,
     out->effort = setup->effort;
     out->idle_sparse = config->idle_sparse;
     out->event_label = config->event_channel;
+    out->has_event_stream = request->has_event_stream;
+    out->event_stream = request->event_stream;
     out->has_event_stream = request->has_event_stream && request->event_stream < SCTP_STREAMS;
     out->event_stream = request->event_stream;
     if (request->offer_unix_us > setup->unix_offset_us) {
@@ -216,6 +218,9 @@ uint32_t call_setup_create(struct call_setup *setup, const struct control_create
     }
     if (request->session_json.len > CALL_SETUP_SESSION_JSON_MAX) {
         return refuse(out, CONTROL_TOO_LARGE, "the session is longer than 196608 bytes", 0);
+    }
+    if (request->has_event_stream && request->event_stream >= SCTP_STREAMS) {
+        return refuse(out, CONTROL_BAD_OFFER, "the event channel's stream is above 1023", 0);
     }
     switch (
         sdp_offer_parse(request->offer_sdp, true, &offer, setup->reason, sizeof(setup->reason))) {

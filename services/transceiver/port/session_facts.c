@@ -90,6 +90,17 @@ static void fill_outgoing(const struct session_stats *stats, struct control_fact
     add(out, "out_jitter_us", stats->sender.jitter_us);
 }
 
+static void fill_channels(const struct session_stats *stats, struct control_facts *out)
+{
+    add(out, "channels_opened", stats->channels.opened);
+    add(out, "channels_refused", stats->channels.refused);
+    add(out, "channel_messages_in", stats->channels.messages_in);
+    add(out, "channel_messages_out", stats->channels.messages_out);
+    add(out, "channel_messages_dropped", stats->channels.messages_dropped);
+    add(out, "events_in", stats->data.events_in);
+    add(out, "events_out", stats->data.events_out);
+}
+
 static void fill_sidebands(const struct sidebands *sidebands, struct control_facts *out)
 {
     add(out, "sidebands", sidebands_count(sidebands));
@@ -108,6 +119,7 @@ static void fill_counters(const struct session *s, struct control_facts *out, ui
     add(out, "rtt_us", stats.sender.rtt_us);
     fill_incoming(&stats, out);
     fill_outgoing(&stats, out);
+    fill_channels(&stats, out);
     fill_sidebands(session_sidebands(s), out);
 }
 
