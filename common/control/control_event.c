@@ -63,7 +63,7 @@ bool control_decode_sideband_event(struct control_decoder *d, struct bytes_view 
         out->waiting[i] = in->waiting[i];
     }
     out->text = control_decoder_data(d, control_wire_view(in->text), CONTROL_EVENT_BYTES_MAX);
-    return !control_decoder_has_failed(d);
+    return !control_decoder_has_failed(d) && out->call_id[0] != '\0';
 }
 
 /* --- encoding --------------------------------------------------------------------------------- */

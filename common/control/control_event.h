@@ -3,7 +3,8 @@
  *
  * Takes:   one NNG message of at most CONTROL_MESSAGE_BYTES_MAX.
  * Gives:   as control_message.h does: views point into the decoder, until its next decode.
- * Fails:   likewise; a kind of session event from the future is UNKNOWN.
+ * Fails:   likewise; a kind of session event from the future is UNKNOWN. An event of no call is
+ *          none.
  */
 #ifndef EARSHOT_CONTROL_EVENT_H
 #define EARSHOT_CONTROL_EVENT_H

@@ -272,18 +272,29 @@ static void what_another_version_sends_beyond_a_bound_is_refused(void **state)
     for (size_t excess = 0; excess < 2; excess++) {
         struct byte_writer w;
         byte_writer_init(&w, fixture.message, CONTROL_MESSAGE_BYTES_MAX);
+        put_field(&w, 1, CALL_ID, strlen(CALL_ID));
         put_field(&w, 4, waiting, CONTROL_SIDEBANDS_MAX + excess);
         assert_int_equal(control_decode_sideband_event(fixture.decoder,
                                                        bytes_view_of(fixture.message, w.len),
                                                        &fixture.sideband_event),
                          excess == 0);
         byte_writer_init(&w, fixture.message, CONTROL_MESSAGE_BYTES_MAX);
+        put_field(&w, 1, CALL_ID, strlen(CALL_ID));
         put_field(&w, 6, fixture.event, CONTROL_EVENT_BYTES_MAX + excess);
         assert_int_equal(control_decode_sideband_event(fixture.decoder,
                                                        bytes_view_of(fixture.message, w.len),
                                                        &fixture.sideband_event),
                          excess == 0);
     }
+}
+
+static void an_event_of_no_call_is_refused(void **state)
+{
+    (void)state;
+    assert_false(control_decode_sideband_event(fixture.decoder, (struct bytes_view){0},
+                                               &fixture.sideband_event));
+    const struct control_sideband_event in = {.sequence = 1};
+    assert_false(pass_sideband_event(&in));
 }
 
 static void a_cut_message_is_refused_or_smaller_but_never_read_past_its_end(void **state)
@@ -353,6 +364,7 @@ int main(void)
         WITH_FIXTURE(every_message_of_a_call_begins_with_its_topic_and_none_of_another),
         WITH_FIXTURE(an_event_of_256_kb_fits_and_not_a_byte_more),
         WITH_FIXTURE(what_another_version_sends_beyond_a_bound_is_refused),
+        WITH_FIXTURE(an_event_of_no_call_is_refused),
         WITH_FIXTURE(a_cut_message_is_refused_or_smaller_but_never_read_past_its_end),
         WITH_FIXTURE(a_session_event_is_no_announcement_and_an_announcement_no_session_event),
         WITH_FIXTURE(an_offer_of_an_older_signaling_means_what_it_meant),
