@@ -32,7 +32,7 @@ await withSuite(['--mode', 'echo'], async () => {
     () => page.evaluate(() => window.earshot.stats.packetsReceived > 100));
   const measuring = page.evaluate(longestGap(5000));
   await sleep(1000);
-  killAndRestart('relay');
+  await killAndRestart('relay');
   const gapMs = await measuring;
   check('no gap of a second or more', gapMs < 1000, Math.round(gapMs));
   check('the page is still in the call',

@@ -89,7 +89,7 @@ async function losePath(page) {
       .includes('Attempt 1 of 3'));
     await until('it asks for new credentials', async () => await patched() === 2);
   } finally {
-    startRelay();
+    await startRelay();
   }
   await page.waitForFunction(() => window.earshot.state === 'talking', null, { timeout: 10000 });
   await hearsItself(page);

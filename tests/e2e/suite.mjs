@@ -59,8 +59,17 @@ export function pidOf(service) {
   return Number(readFileSync(join(run, `${service}.pid`), 'utf8'));
 }
 
+// A process that is no more, or will be no more than a line of ps: its sockets are free.
+function isGone(pid) {
+  try {
+    return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return true;
+  }
+}
+
 // kill -9; the result starts the same program with the same words and surroundings, but for
-// changes of its environment.
+// changes of its environment, once it is gone.
 export function kill(service) {
   const pid = pidOf(service);
   const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
@@ -69,7 +78,8 @@ export function kill(service) {
     readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter(Boolean)
       .map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]));
   process.kill(pid, 'SIGKILL');
-  return (changes = {}) => {
+  return async (changes = {}) => {
+    await until(`${service} is gone`, () => isGone(pid), 15000, 5);
     const log = openSync(join(run, 'earshot.log'), 'a');
     const stdio = ['ignore', log, log];
     const options = { cwd, env: { ...env, ...changes }, detached: true, stdio };
@@ -113,13 +123,13 @@ export const writeTone = (file, hz, seconds) =>
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 // Polls until `ask` gives something true; fails with the last thing seen.
-export async function until(what, ask, ms = 15000) {
+export async function until(what, ask, ms = 15000, lookMs = 50) {
   const end = Date.now() + ms;
   for (;;) {
     const answer = await ask();
     if (answer) return answer;
     if (Date.now() > end) throw new Error(`${what}: not within ${ms} ms`);
-    await sleep(50);
+    await sleep(lookMs);
   }
 }
 
