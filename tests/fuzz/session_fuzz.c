@@ -152,6 +152,8 @@ static void open_world(struct world *w)
         .fingerprint_count = 1,
         .has_audio = true,
         .audio_payload_type = 111,
+        .has_data = true,
+        .max_message_bytes = 65536,
     };
     *w = (struct world){.now_us = BEGIN_US, .outbox = outbox_create(64, 1u << 20)};
     random_generator_init(&w->random, 1);
@@ -171,6 +173,8 @@ static void open_world(struct world *w)
                                   {BACKEND_CODEC_PCM16, 16},
                                   {BACKEND_CODEC_OPUS, 48}},
                           .out_count = 3,
+                          .has_events = true,
+                          .message_bytes_max = 65536,
                           .credit_us = US_PER_S},
         .silences = &silences,
         .outbox = w->outbox,
