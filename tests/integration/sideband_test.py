@@ -111,6 +111,13 @@ class Sideband(unittest.TestCase):
         self.assertEqual(created["type"], "session.created", created)
         return client
 
+    def ended(self, reason):
+        """How many side-bands ended so."""
+        name = f'earshot_signaling_sidebands_ended_total{{reason="{reason}"}}'
+        with urllib.request.urlopen(f"http://{ADDRESS}:7803/metrics", timeout=PATIENCE_S) as text:
+            lines = text.read().decode().splitlines()
+        return next(int(line.split()[-1]) for line in lines if line.startswith(name + " "))
+
     def read_until(self, client, type):
         """The texts of all events up to the first of this type."""
         texts = []
@@ -169,6 +176,7 @@ class Sideband(unittest.TestCase):
         while slow.read_text() is not None:
             pass
         self.assertEqual(slow.close_code, 1013)
+        self.assertEqual(self.ended("gap"), 1)
         talker.send(ITEM)
         self.read_until(talker, "conversation.item.done")
 
