@@ -5,7 +5,7 @@
  * Gives:   packets for DTLS, whole messages, events.
  * Order:   one change (connect, input, tick, send, reset_streams, shutdown, abort), then drain
  *          messages and events, then packets, then sleep until next_timeout.
- * Owns:    some 5 KB while idle. Messages that wait are on the heap, within the bounds.
+ * Owns:    some 4 KB while idle. Messages that wait are on the heap, within the bounds.
  * Bounds:  SCTP_RECEIVE_BYTES_MAX of what has come and was not polled, then the window is closed;
  *          SCTP_SEND_BYTES_MAX of what was sent and is not acknowledged, then send is refused;
  *          SCTP_TSN_WINDOW chunks ahead of a gap, what is beyond comes again.
@@ -21,8 +21,7 @@
 #include "common/base/bytes.h"
 #include "common/base/random.h"
 #include "common/base/time_us.h"
-#include "services/transceiver/core/transport/sctp/sctp_inbound.h"
-#include "services/transceiver/core/transport/sctp/sctp_outbound.h"
+#include "services/transceiver/core/transport/sctp/sctp_message.h"
 
 #define SCTP_PORT_DEFAULT     5000
 #define SCTP_PACKET_BYTES_MIN 512  /* RFC 9260 s.6.9: room for control and some data */

@@ -14,8 +14,6 @@
 #include "common/base/time_us.h"
 #include "services/transceiver/core/transport/sctp/sctp_reassembly.h"
 
-#define SCTP_RECEIVE_BYTES_MAX (512 * 1024)
-
 /* RFC 9260 s.6.2: within 200 ms. */
 #define SCTP_SACK_DELAY_US (200 * US_PER_MS)
 

@@ -1,5 +1,5 @@
 /*
- * sctp_message.h - what travels over an association: a whole message, and how much it matters
+ * sctp_message.h - what travels over an association, and how much of it at most
  */
 #ifndef EARSHOT_SCTP_MESSAGE_H
 #define EARSHOT_SCTP_MESSAGE_H
@@ -8,6 +8,13 @@
 
 /* Announced both ways, whatever the peer asks for (browsers ask for 65,535). */
 #define SCTP_STREAMS 1024
+
+#define SCTP_RECEIVE_BYTES_MAX (512 * 1024)
+#define SCTP_SEND_BYTES_MAX    (1024 * 1024)
+
+/* RFC 9260 s.16: Association.Max.Retrans. At most 70 s: ICE notices long before that a client is
+ * gone. */
+#define SCTP_RETRANSMISSIONS_MAX 10
 
 struct sctp_message {
     uint16_t stream;

@@ -14,12 +14,6 @@
 #include "services/transceiver/core/transport/sctp/sctp_message.h"
 #include "services/transceiver/core/transport/sctp/sctp_wire.h"
 
-#define SCTP_SEND_BYTES_MAX (1024 * 1024)
-
-/* RFC 9260 s.16: Association.Max.Retrans. At most 70 s: ICE notices long before that a client is
- * gone. */
-#define SCTP_RETRANSMISSIONS_MAX 10
-
 struct sctp_outbound_config {
     uint32_t first_tsn;
     uint32_t peer_window_bytes;
