@@ -7,17 +7,19 @@ import sys
 import tempfile
 import unittest
 
-from manifests import OVERLAYS, Manifests, configuration, environment, name, render, require_kubectl
+from manifests import (OVERLAYS, Manifests, configuration_files, environment, name, render,
+                       require_kubectl)
 
 PROGRAMS = sys.argv.pop(1)
 
 
-def check_config(service, text, values):
+def check_config(service, files, values):
     """(exit status, what it says)"""
     with tempfile.TemporaryDirectory() as folder:
+        for file_name, text in files.items():
+            with open(os.path.join(folder, file_name), "w", encoding="utf-8") as file:
+                file.write(text)
         path = os.path.join(folder, f"{service}.yaml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
         program = os.path.join(PROGRAMS, f"earshot-{service}")
         done = subprocess.run([program, "--config", path, "--check-config"], env=values,
                               capture_output=True, text=True, check=False)
@@ -31,8 +33,8 @@ class ManifestConfig(unittest.TestCase):
                 m = Manifests(overlay, render(overlay, PROGRAMS, folder))
                 for d in m.of_kind("Deployment"):
                     with self.subTest(overlay=overlay, service=name(d)):
-                        text, values = configuration(m, d), environment(m, d)
-                        self.assertEqual(check_config(name(d), text, values), (0, ""))
+                        files, values = configuration_files(m, d), environment(m, d)
+                        self.assertEqual(check_config(name(d), files, values), (0, ""))
 
     def test_a_wrong_variable_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -40,7 +42,7 @@ class ManifestConfig(unittest.TestCase):
             for d in m.of_kind("Deployment"):
                 with self.subTest(service=name(d)):
                     values = {**environment(m, d), "EARSHOT_ADMIN_IP": "nowhere"}
-                    status, said = check_config(name(d), configuration(m, d), values)
+                    status, said = check_config(name(d), configuration_files(m, d), values)
                     self.assertEqual(status, 1)
                     self.assertIn("admin_listen", said)
 

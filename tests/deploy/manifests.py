@@ -128,13 +128,18 @@ def environment(m, deployment):
     return values
 
 
-def configuration(m, deployment):
-    """The one YAML text that is mounted as /etc/earshot."""
+def configuration_files(m, deployment):
+    """What is mounted as /etc/earshot: name to text."""
     for volume in pod(deployment)["volumes"]:
         if volume["name"] == "config":
             config_map = m.find("ConfigMap", volume["configMap"]["name"])
-            return config_map["data"][f"{name(deployment)}.yaml"] if config_map else ""
-    return ""
+            return config_map["data"] if config_map else {}
+    return {}
+
+
+def configuration(m, deployment):
+    """The YAML text of the service itself."""
+    return configuration_files(m, deployment).get(f"{name(deployment)}.yaml", "")
 
 
 def expand(text, values):

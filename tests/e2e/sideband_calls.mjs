@@ -1,4 +1,4 @@
-// sideband_calls.mjs - one call and two side-bands, of two packages; see sideband_test.mjs
+// sideband_calls.mjs - one call and two side-bands, of two packages; see sideband_wss_test.mjs
 import { once } from 'node:events';
 
 import { OpenAIRealtimeWebSocket } from '@openai/agents-realtime';
