@@ -459,21 +459,6 @@ static void data_without_audio_is_refused(void **state)
     close_world(&w);
 }
 
-/* Whatever signaling says: there is no such stream. */
-static void a_stream_that_sctp_has_not_is_not_agreed_on(void **state)
-{
-    (void)state;
-    for (uint32_t stream = SCTP_STREAMS - 1; stream <= UINT16_MAX; stream += 64512) {
-        struct world w;
-        open_world(&w, 8);
-        w.request.offer_sdp = bytes_view_of_text(BOTH);
-        w.request.has_event_stream = true;
-        w.request.event_stream = (uint16_t)stream;
-        assert_int_not_equal(create(&w), 0);
-        close_world(&w);
-    }
-}
-
 static void more_ingress_entries_than_an_answer_holds_are_left_out(void **state)
 {
     (void)state;
@@ -509,7 +494,6 @@ int main(void)
         cmocka_unit_test(an_agent_hears_whether_there_are_events_and_how_long_they_may_be),
         cmocka_unit_test(the_older_form_of_a_data_section_is_answered_in_kind),
         cmocka_unit_test(data_without_audio_is_refused),
-        cmocka_unit_test(a_stream_that_sctp_has_not_is_not_agreed_on),
         cmocka_unit_test(more_ingress_entries_than_an_answer_holds_are_left_out),
     };
     return cmocka_run_group_tests(tests, make_identity, drop_identity);

@@ -112,8 +112,6 @@ static void fill_session(const struct call_setup *setup,
     out->event_label = config->event_channel;
     out->has_event_stream = request->has_event_stream;
     out->event_stream = request->event_stream;
-    out->has_event_stream = request->has_event_stream && request->event_stream < SCTP_STREAMS;
-    out->event_stream = request->event_stream;
     if (request->offer_unix_us > setup->unix_offset_us) {
         out->offer_us = request->offer_unix_us - setup->unix_offset_us;
     }
