@@ -297,6 +297,14 @@ size_t sctp_association_buffered_bytes(const struct sctp_association *a)
     return a->out != NULL ? sctp_outbound_buffered_bytes(a->out) : 0;
 }
 
+void sctp_association_drop_unsent(struct sctp_association *a, uint64_t now_us)
+{
+    if (a->state == SCTP_STATE_OPEN) {
+        sctp_outbound_drop_unsent(a->out);
+        look_at_shutdown(a, now_us);
+    }
+}
+
 bool sctp_association_reset_streams(struct sctp_association *a, const uint16_t *stream,
                                     size_t count, uint64_t now_us)
 {

@@ -87,6 +87,11 @@ enum sctp_send_result sctp_association_send(struct sctp_association *a,
 /* Sent or waiting, and not acknowledged; each message counts some bytes more than it has. */
 size_t sctp_association_buffered_bytes(const struct sctp_association *a);
 
+/* What waits without a TSN is not sent, whatever its reliability: a reset or a shutdown that is
+ * wanted need not wait for it. A message of which a part has left is given up if the peer knows
+ * RFC 3758, else its rest still leaves. What is whole under way goes on. */
+void sctp_association_drop_unsent(struct sctp_association *a, uint64_t now_us);
+
 /* Our side of these streams ends, when what waits for them has been sent (RFC 6525); nothing more
  * is taken for them before RESET_DONE. One request is under way at a time, more wait. False: not
  * connected, or the peer knows no resets: nothing will happen. */

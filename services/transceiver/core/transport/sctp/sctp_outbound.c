@@ -214,6 +214,16 @@ bool sctp_outbound_sack(struct sctp_outbound *o, const struct sctp_sack *sack, u
     return true;
 }
 
+void sctp_outbound_drop_unsent(struct sctp_outbound *o)
+{
+    struct sctp_outgoing *leaving = sctp_flight_next_unsent(&o->flight).message;
+    sctp_send_queue_destroy(&o->queue);
+    if (leaving != NULL && o->config.has_forward_tsn) {
+        sctp_flight_give_up(&o->flight, leaving);
+        judge_forward(o);
+    }
+}
+
 /* --- T3-rtx ----------------------------------------------------------------------------------- */
 
 bool sctp_outbound_tick(struct sctp_outbound *o, uint64_t now_us)

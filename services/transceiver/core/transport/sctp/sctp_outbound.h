@@ -48,6 +48,9 @@ size_t sctp_outbound_next_bytes(struct sctp_outbound *o, uint64_t now_us);
 void sctp_outbound_write(struct sctp_outbound *o, struct byte_writer *w, uint64_t now_us);
 
 size_t sctp_outbound_buffered_bytes(const struct sctp_outbound *o);
+/* What has no TSN is not sent. Of a message that has begun to leave the peer is told by FORWARD TSN
+ * that no more will come; who does not know that chunk gets the rest. */
+void sctp_outbound_drop_unsent(struct sctp_outbound *o);
 /* Does something for this stream have no TSN yet? */
 bool sctp_outbound_has_waiting(const struct sctp_outbound *o, uint16_t stream);
 /* The TSN given last. */
