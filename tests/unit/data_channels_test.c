@@ -124,20 +124,26 @@ static void an_acknowledgement_waits_for_the_reset_before_it(void **state)
     close_world(&w);
 }
 
-static void a_stream_that_was_agreed_is_open_from_the_start(void **state)
+static void open_agreed_world(struct world *w)
 {
-    struct world w = {.now_us = BEGIN_US};
-    struct data_message m;
-    (void)state;
-    random_generator_init(&w.random, 1);
+    *w = (struct world){.now_us = BEGIN_US};
+    random_generator_init(&w->random, 1);
     const struct data_channels_config config = {.event_label = "oai-events",
                                                 .has_event_stream = true,
                                                 .event_stream = 9,
                                                 .packet_bytes_max = 1163,
-                                                .random = random_seeded(&w.random)};
-    w.d = data_channels_create(&config, w.now_us);
-    data_channels_start(w.d, w.now_us);
-    tick(&w);
+                                                .random = random_seeded(&w->random)};
+    w->d = data_channels_create(&config, w->now_us);
+    data_channels_start(w->d, w->now_us);
+    tick(w);
+}
+
+static void a_stream_that_was_agreed_is_open_from_the_start(void **state)
+{
+    struct world w;
+    struct data_message m;
+    (void)state;
+    open_agreed_world(&w);
     assert_no_event(&w);
     fake_sctp_event(SCTP_EVENT_CONNECTED, 0);
     fake_sctp_message(9, DCEP_PPID_TEXT, "{}", 2);
@@ -154,6 +160,84 @@ static void a_stream_that_was_agreed_is_open_from_the_start(void **state)
     assert_int_equal(fake_sctp.reset_count, 0);
     open_channel(&w, 1, "oai-events");
     assert_true(data_channels_find(w.d, 1, "oai-events"));
+    close_world(&w);
+}
+
+/* As in the packet of a COOKIE ECHO: before anybody knows that there is an association. */
+static void opens_before_everything_leave_the_agreed_channel_its_slot(void **state)
+{
+    struct world w;
+    struct data_message m;
+    (void)state;
+    open_agreed_world(&w);
+    for (uint16_t i = 0; i < DATA_CHANNELS_MAX; i++) {
+        ask_open((uint16_t)(20 + i), &(struct dcep_open){.label = bytes_view_of_text("x")});
+    }
+    fake_sctp_event(SCTP_EVENT_CONNECTED, 0);
+    tick(&w);
+    assert_event(&w, DATA_CHANNELS_EVENTS_OPEN);
+    assert_int_equal(data_channels_stats(w.d).opened, DATA_CHANNELS_MAX);
+    assert_int_equal(data_channels_stats(w.d).refused, 1);
+    fake_sctp_message(9, DCEP_PPID_TEXT, "{}", 2);
+    assert_true(take(&w, &m));
+    assert_true(m.is_event);
+    close_world(&w);
+}
+
+static void the_agreed_channel_keeps_its_role(void **state)
+{
+    static const uint16_t stream[] = {9, 1}; /* its own, and one with its label */
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(stream); i++) {
+        struct world w;
+        struct data_message m;
+        open_agreed_world(&w);
+        ask_open(stream[i], &(struct dcep_open){.label = bytes_view_of_text("oai-events")});
+        fake_sctp_message(9, DCEP_PPID_TEXT, "{}", 2);
+        fake_sctp_event(SCTP_EVENT_CONNECTED, 0);
+        assert_true(take(&w, &m));
+        assert_int_equal(m.stream, 9);
+        assert_true(m.is_event);
+        tick(&w);
+        assert_event(&w, DATA_CHANNELS_EVENTS_OPEN);
+        assert_no_event(&w);
+        assert_int_equal(data_channels_stats(w.d).opened, 1 + i);
+        assert_int_equal(data_channels_find(w.d, 1, "oai-events"), i == 1);
+        close_world(&w);
+    }
+}
+
+static void an_agreed_channel_that_was_reset_first_does_not_open(void **state)
+{
+    struct world w;
+    (void)state;
+    open_agreed_world(&w);
+    fake_sctp_event(SCTP_EVENT_STREAM_RESET_BY_PEER, 9);
+    tick(&w);
+    fake_sctp_event(SCTP_EVENT_CONNECTED, 0);
+    tick(&w);
+    assert_event(&w, DATA_CHANNELS_EVENTS_CLOSED);
+    assert_no_event(&w);
+    close_world(&w);
+}
+
+static void an_agreed_channel_stays_open_while_its_acknowledgement_waits(void **state)
+{
+    struct world w;
+    (void)state;
+    open_agreed_world(&w);
+    fake_sctp_event(SCTP_EVENT_CONNECTED, 0);
+    tick(&w);
+    assert_event(&w, DATA_CHANNELS_EVENTS_OPEN);
+    fake_sctp.send_result = SCTP_SEND_FULL;
+    open_channel(&w, 9, "oai-events");
+    assert_int_equal(data_channels_send_event(w.d, bytes_view_of_text("{}"), w.now_us),
+                     DATA_SEND_FULL);
+    fake_sctp.send_result = SCTP_SEND_OK;
+    tick(&w);
+    assert_int_equal(fake_sctp.sent[0].message.ppid, DCEP_PPID);
+    assert_no_event(&w);
+    assert_int_equal(data_channels_stats(w.d).opened, 1);
     close_world(&w);
 }
 
@@ -347,6 +431,10 @@ int main(void)
         cmocka_unit_test(an_open_in_a_stream_that_is_open_closes_it),
         cmocka_unit_test(an_acknowledgement_waits_for_the_reset_before_it),
         cmocka_unit_test(a_stream_that_was_agreed_is_open_from_the_start),
+        cmocka_unit_test(opens_before_everything_leave_the_agreed_channel_its_slot),
+        cmocka_unit_test(the_agreed_channel_keeps_its_role),
+        cmocka_unit_test(an_agreed_channel_that_was_reset_first_does_not_open),
+        cmocka_unit_test(an_agreed_channel_stays_open_while_its_acknowledgement_waits),
         cmocka_unit_test(identifiers_tell_text_from_binary_and_empty_from_one_byte),
         cmocka_unit_test(the_event_channel_takes_no_binary_messages),
         cmocka_unit_test(a_message_of_no_channel_is_dropped),

@@ -16,7 +16,8 @@ struct data_channel {
     bool is_used;
     bool is_event;
     bool is_agreed; /* by the call's URL: no OPEN */
-    bool wants_ack; /* it is not open before that is said */
+    bool wants_ack; /* one that is not agreed is open when that is said */
+    bool is_open;   /* it takes messages */
     bool is_unordered;
     uint16_t stream;
     struct sctp_reliability reliability;

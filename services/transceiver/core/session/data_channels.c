@@ -136,9 +136,8 @@ static void ask_for_resets(struct data_channels *d, uint64_t now_us)
     uint16_t stream[RESETS_AT_ONCE];
     size_t count = 0;
     while ((count = channel_table_take_resets(&d->channels, stream, COUNT_OF(stream))) > 0) {
-        if (!sctp_association_reset_streams(d->sctp, stream, count, now_us)) {
-            continue; /* a client that knows no resets keeps its channel; it is none of ours */
-        }
+        /* A client that knows no resets keeps its channel; it is none of ours. */
+        (void)!sctp_association_reset_streams(d->sctp, stream, count, now_us);
     }
 }
 
@@ -154,9 +153,10 @@ static void let_go(struct data_channels *d, struct data_channel *c)
 
 static void be_open(struct data_channels *d, struct data_channel *c)
 {
-    c->wants_ack = false;
-    d->stats.opened++;
-    if (c->is_event) {
+    const bool is_news = !c->is_open;
+    c->is_open = true;
+    d->stats.opened += is_news;
+    if (is_news && c->is_event) {
         push_event(d, DATA_CHANNELS_EVENTS_OPEN);
     }
 }
@@ -174,6 +174,7 @@ static void say_acks(struct data_channels *d, uint64_t now_us)
         };
         if (c->is_used && c->wants_ack &&
             sctp_association_send(d->sctp, &message, NULL, now_us) == SCTP_SEND_OK) {
+            c->wants_ack = false;
             be_open(d, c);
         }
     }
@@ -254,9 +255,8 @@ static void take_event(struct data_channels *d, const struct sctp_event *event, 
     struct data_channel *c = NULL;
     switch (event->kind) {
     case SCTP_EVENT_CONNECTED:
-        if (d->has_event_stream) {
-            c = add(d, d->event_stream, bytes_view_of_text(d->event_label));
-            c->is_agreed = true;
+        c = channel_table_find(&d->channels, d->event_stream);
+        if (c != NULL && c->is_agreed) {
             be_open(d, c);
         }
         break;
@@ -391,7 +391,7 @@ enum data_send_result data_channels_send(struct data_channels *d, uint16_t strea
                                          struct bytes_view data, uint64_t now_us)
 {
     const struct data_channel *c = channel_table_find(&d->channels, stream);
-    if (d->state != STATE_RUNNING || c == NULL || c->wants_ack) {
+    if (d->state != STATE_RUNNING || c == NULL || !c->is_open) {
         return DATA_SEND_CLOSED;
     }
     return send_on(d, c, is_text, data, now_us);
@@ -437,6 +437,11 @@ void data_channels_start(struct data_channels *d, uint64_t now_us)
     (void)now_us;
     assert(d->state == STATE_NEW);
     d->state = STATE_RUNNING;
+    if (d->has_event_stream) { /* before any OPEN can take its slot, stream or label */
+        struct data_channel *c = add(d, d->event_stream, bytes_view_of_text(d->event_label));
+        assert(c != NULL);
+        c->is_agreed = true;
+    }
 }
 
 void data_channels_input(struct data_channels *d, struct bytes_view packet, uint64_t now_us)
