@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* sent_us and time_us are rounded down, each by less than a sample. */
 #define WAKE_US_MAX (50 * US_PER_MS) /* after a stall: a step of the simulation */
+/* sent_us and time_us are rounded down, each by less than a sample. */
 #define ROUNDING_US 125
 
 struct utterance {
