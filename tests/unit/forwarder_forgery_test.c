@@ -6,8 +6,6 @@
 #include <stdlib.h>
 
 #define FORGERIES 1000000
-#define CLIENT    "198.51.100.7:51870"
-
 /* --- Forgeries ------------------------------------------------------------------------------- */
 
 static bool is_in_table(const struct net_addr *a)

@@ -1,8 +1,6 @@
 /* forwarder_table_test.c - every cell of the flow table of docs/wire-formats.md, section 4 */
 #include "tests/unit/forwarder_world.h"
 
-#define CLIENT "198.51.100.7:51870"
-
 enum before { NO_FLOW, HALF_OPEN, ACTIVE, SILENT };
 
 enum event {

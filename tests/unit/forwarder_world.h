@@ -17,6 +17,8 @@
 #define WORLD_CLUSTER  1
 #define WORLD_KEY_ID   7
 
+#define CLIENT "198.51.100.7:51870"
+
 static const struct flow_owner owner_a = {0x5eed0001, 1u << 26 | 0x2a03};
 static const struct flow_owner owner_b = {0x5eed0002, 0x1101};
 
@@ -180,6 +182,14 @@ static inline struct verdict from_shard_of(struct world *w, struct flow_owner ow
 static inline struct verdict downlink(struct world *w, struct flow_owner owner, const char *client)
 {
     return from_shard_of(w, owner, shim_of(w, RELAY_SHIM_DOWNLINK, owner, client, 60));
+}
+
+static inline void assert_to(const struct verdict *v, enum forward_reason reason,
+                             const char *destination)
+{
+    const struct net_addr wanted = addr(destination);
+    assert_int_equal(v->reason, reason);
+    assert_true(net_addr_equal(&v->destination, &wanted));
 }
 
 static inline size_t flow_count(const struct world *w, enum flow_state state)
