@@ -1,22 +1,17 @@
 /* sim_client.c - see sim_client.h */
 #include "tests/support/sim_client.h"
 
-#include "common/crypto/hmac_sha1.h"
-#include "common/stun/stun_integrity.h"
 #include "services/transceiver/core/datagram_kind.h"
 #include "services/transceiver/core/session/voice_rtcp.h"
 #include "services/transceiver/core/transport/dtls_transport.h"
-#include "services/transceiver/core/transport/srtp_transport.h"
+#include "tests/support/sim_ice.h"
 #include "tests/support/sim_nack.h"
-#include "tests/support/sim_sdp.h"
+#include "tests/support/sim_srtp.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK_FAST_US (50 * US_PER_MS)
-#define CHECK_SLOW_US (2500 * US_PER_MS)
-#define QUEUE_CAP     256
+#define QUEUE_CAP 256
 
 struct packet {
     size_t len;
@@ -27,24 +22,14 @@ struct sim_client {
     struct sim_client_config config;
     struct random_generator random;
     struct net_addr address;
-    char ufrag[9];
-    char pwd[25];
-    char next_ufrag[9];
-    char next_pwd[25];
-    char fragment[100];
     char offer[SIM_CLIENT_OFFER_CAP];
     struct sim_sdp_answer answer;
-    struct hmac_sha1_key remote_password;
-    uint64_t check_us;
-    bool has_path;
+    struct sim_ice ice;
     struct dtls_identity *identity;
     struct dtls_transport *dtls;
     struct sim_data *data; /* NULL: none was offered */
     bool is_data_started;
-    struct srtp_keys keys;
-    struct srtp_transport *srtp;
-    struct srtp_transport *voice_srtp; /* of its present SSRC */
-    struct srtp_transport *overhearing;
+    struct sim_srtp srtp;
     struct sim_voice *voice;
     struct sim_speaker speaker;
     struct rtp_sender *sender; /* counts for the reports */
@@ -64,8 +49,8 @@ static void write_offer(struct sim_client *c)
     memcpy(fingerprint, dtls_identity_fingerprint(c->identity), sizeof(fingerprint));
     fingerprint[0] ^= c->config.lies_about_fingerprint ? 1 : 0;
     const struct sim_sdp_offer offer = {
-        .ufrag = c->ufrag,
-        .pwd = c->pwd,
+        .ufrag = c->ice.ufrag,
+        .pwd = c->ice.pwd,
         .fingerprint = fingerprint,
         .is_dtls_client = c->config.is_dtls_client,
         .has_red = c->config.has_red,
@@ -90,10 +75,9 @@ struct sim_client *sim_client_create(const struct sim_client_config *config)
     assert(c != NULL);
     c->config = *config;
     c->address = config->address;
-    c->check_us = c->slot_us = TIME_NEVER;
+    c->slot_us = TIME_NEVER;
     random_generator_init(&c->random, config->seed);
-    random_ice_chars(random_seeded(&c->random), c->ufrag, sizeof(c->ufrag) - 1);
-    random_ice_chars(random_seeded(&c->random), c->pwd, sizeof(c->pwd) - 1);
+    sim_ice_init(&c->ice, random_seeded(&c->random));
     c->identity = dtls_identity_create(&fault);
     c->voice = sim_voice_create(&voice);
     c->sender = rtp_sender_create(
@@ -115,9 +99,7 @@ void sim_client_destroy(struct sim_client *c)
     sim_data_destroy(c->data);
     dtls_transport_destroy(c->dtls);
     dtls_identity_destroy(c->identity);
-    srtp_transport_destroy(c->srtp);
-    srtp_transport_destroy(c->voice_srtp);
-    srtp_transport_destroy(c->overhearing);
+    sim_srtp_deinit(&c->srtp);
     sim_voice_destroy(c->voice);
     rtp_sender_destroy(c->sender);
     rtp_receiver_destroy(c->receiver);
@@ -142,23 +124,18 @@ bool sim_client_answer(struct sim_client *c, struct bytes_view sdp, uint64_t now
         .fingerprint_count = 1,
         .mtu_bytes = DTLS_MTU_BYTES,
     };
-    hmac_sha1_key_init(&c->remote_password, bytes_view_of_text(c->answer.pwd));
     c->dtls = dtls_transport_create(&dtls);
     if (c->config.has_data) {
         c->data = sim_data_create(random_seeded(&c->random), !c->answer.is_active, now_us);
     }
     c->speaker.sends_red = c->answer.prefers_red;
-    c->check_us = now_us;
+    sim_ice_start(&c->ice, &c->answer, now_us);
     return c->dtls != NULL;
 }
 
 const char *sim_client_restart_ice(struct sim_client *c)
 {
-    random_ice_chars(random_seeded(&c->random), c->next_ufrag, sizeof(c->next_ufrag) - 1);
-    random_ice_chars(random_seeded(&c->random), c->next_pwd, sizeof(c->next_pwd) - 1);
-    (void)snprintf(c->fragment, sizeof(c->fragment), "a=ice-ufrag:%s\r\na=ice-pwd:%s\r\n",
-                   c->next_ufrag, c->next_pwd);
-    return c->fragment;
+    return sim_ice_restart(&c->ice);
 }
 
 bool sim_client_restarted(struct sim_client *c, struct bytes_view fragment, uint64_t now_us)
@@ -166,10 +143,7 @@ bool sim_client_restarted(struct sim_client *c, struct bytes_view fragment, uint
     if (!sim_sdp_read_credentials(fragment, &c->answer)) {
         return false;
     }
-    memcpy(c->ufrag, c->next_ufrag, sizeof(c->ufrag));
-    memcpy(c->pwd, c->next_pwd, sizeof(c->pwd));
-    hmac_sha1_key_init(&c->remote_password, bytes_view_of_text(c->answer.pwd));
-    c->check_us = now_us;
+    sim_ice_restarted(&c->ice, &c->answer, now_us);
     return true;
 }
 
@@ -196,33 +170,10 @@ size_t sim_client_take(struct sim_client *c, uint8_t *out, struct net_addr *from
     return len;
 }
 
-static void send_check(struct sim_client *c)
+static void send_check(struct sim_client *c, uint64_t now_us)
 {
     struct packet *p = queue_packet(c);
-    struct byte_writer w;
-    uint8_t id[STUN_TRANSACTION_ID_BYTES];
-    char username[300];
-    random_fill(random_seeded(&c->random), id, sizeof(id));
-    (void)snprintf(username, sizeof(username), "%s:%s", c->answer.ufrag, c->ufrag);
-    byte_writer_init(&w, p->data, sizeof(p->data));
-    stun_message_begin(&w, STUN_BINDING_REQUEST, id);
-    stun_message_add(&w, STUN_USERNAME, bytes_view_of_text(username));
-    stun_message_add_u64(&w, STUN_ICE_CONTROLLING, 1);
-    stun_message_add(&w, STUN_USE_CANDIDATE, (struct bytes_view){0});
-    stun_message_add_u32(&w, STUN_PRIORITY, 1);
-    stun_integrity_append(&w, &c->remote_password);
-    stun_fingerprint_append(&w);
-    p->len = w.len;
-}
-
-static void take_keys(struct sim_client *c, const struct srtp_keys *keys, uint64_t now_us)
-{
-    c->keys = *keys;
-    c->srtp = srtp_transport_create(keys, c->speaker.ssrc);
-    c->voice_srtp = srtp_transport_create(keys, c->speaker.ssrc);
-    c->overhearing = srtp_transport_create(keys, c->speaker.ssrc);
-    assert(c->srtp != NULL && c->voice_srtp != NULL && c->overhearing != NULL);
-    c->slot_us = now_us;
+    p->len = sim_ice_write_check(&c->ice, &c->answer, p->data, sizeof(p->data), now_us);
 }
 
 static void send_dtls(struct sim_client *c)
@@ -256,14 +207,15 @@ static void drain_dtls(struct sim_client *c, uint64_t now_us)
     send_dtls(c);
     while (dtls_transport_poll_event(c->dtls, &event)) {
         if (event.kind == DTLS_EVENT_CONNECTED && event.srtp.profile != SRTP_PROFILE_NONE) {
-            take_keys(c, &event.srtp, now_us);
+            sim_srtp_start(&c->srtp, &event.srtp, c->speaker.ssrc);
+            c->slot_us = now_us;
             c->is_data_started = c->data != NULL && c->answer.has_data;
             if (c->is_data_started) {
                 sim_data_start(c->data, now_us);
             }
         } else if (event.kind == DTLS_EVENT_CLOSED) {
             c->heard.was_closed = true;
-            c->slot_us = c->check_us = TIME_NEVER;
+            c->slot_us = c->ice.check_us = TIME_NEVER;
         }
     }
     drain_data(c, now_us);
@@ -286,9 +238,7 @@ static void send_voice(struct sim_client *c, uint64_t now_us)
     }
     rtp_sender_write_header(c->sender, 0, len - RTP_PACKET_HEADER_BYTES, false, counted);
     struct bytes_span packet = {bytes, len, sizeof(bytes)};
-    const enum srtp_transport_result result = srtp_transport_protect_rtp(c->voice_srtp, &packet);
-    assert(result == SRTP_TRANSPORT_OK);
-    (void)result;
+    sim_srtp_protect_voice(&c->srtp, &packet);
     struct packet *p = queue_packet(c);
     memcpy(p->data, packet.data, packet.len);
     p->len = packet.len;
@@ -300,9 +250,7 @@ static void send_rtcp(struct sim_client *c, const uint8_t *plain, size_t len)
     struct packet *p = queue_packet(c);
     memcpy(p->data, plain, len);
     struct bytes_span packet = {p->data, len, sizeof(p->data)};
-    const enum srtp_transport_result result = srtp_transport_protect_rtcp(c->srtp, &packet);
-    assert(result == SRTP_TRANSPORT_OK);
-    (void)result;
+    sim_srtp_protect_rtcp(&c->srtp, &packet);
     p->len = packet.len;
 }
 
@@ -323,7 +271,7 @@ struct net_addr sim_client_address(const struct sim_client *c)
 void sim_client_move(struct sim_client *c, const struct net_addr *address, uint64_t now_us)
 {
     c->address = *address;
-    c->check_us = now_us;
+    c->ice.check_us = now_us;
 }
 
 void sim_client_rebind(struct sim_client *c, const struct net_addr *address)
@@ -349,16 +297,14 @@ void sim_client_talk_garbage(struct sim_client *c, unsigned packets)
 void sim_client_change_ssrc(struct sim_client *c)
 {
     sim_speaker_change_ssrc(&c->speaker);
-    srtp_transport_destroy(c->voice_srtp);
-    c->voice_srtp = srtp_transport_create(&c->keys, c->speaker.ssrc);
-    assert(c->voice_srtp != NULL);
+    sim_srtp_change_ssrc(&c->srtp, c->speaker.ssrc);
 }
 
 void sim_client_close(struct sim_client *c, uint64_t now_us)
 {
     dtls_transport_close(c->dtls, now_us);
     drain_dtls(c, now_us);
-    c->slot_us = c->check_us = TIME_NEVER;
+    c->slot_us = c->ice.check_us = TIME_NEVER;
 }
 
 /* --- in --------------------------------------------------------------------------------------- */
@@ -407,19 +353,20 @@ static void hear(struct sim_client *c, const struct rtp_packet *packet, uint64_t
     }
 }
 
+/* It becomes plain where it is read: other ears may want it as it came. */
+static struct bytes_span copy_of(struct bytes_view datagram, uint8_t out[SIM_CLIENT_PACKET_CAP])
+{
+    assert(datagram.len <= SIM_CLIENT_PACKET_CAP);
+    memcpy(out, datagram.data, datagram.len);
+    return (struct bytes_span){out, datagram.len, SIM_CLIENT_PACKET_CAP};
+}
+
 static void input_srtp(struct sim_client *c, struct bytes_view datagram, uint64_t now_us)
 {
     uint8_t copy[SIM_CLIENT_PACKET_CAP];
     struct rtp_packet packet;
-    bool is_newest = false;
-    assert(datagram.len <= sizeof(copy));
-    memcpy(copy, datagram.data, datagram.len);
-    struct bytes_span span = {copy, datagram.len, sizeof(copy)};
-    if (c->srtp == NULL ||
-        srtp_transport_unprotect_rtp(c->srtp, &span, &is_newest, now_us) != SRTP_TRANSPORT_OK) {
-        return;
-    }
-    if (rtp_packet_parse(bytes_view_of(span.data, span.len), &packet) == RTP_PACKET_OK) {
+    struct bytes_span span = copy_of(datagram, copy);
+    if (sim_srtp_read_rtp(&c->srtp, &span, &packet, now_us)) {
         hear(c, &packet, now_us);
     }
 }
@@ -429,12 +376,8 @@ static void input_srtcp(struct sim_client *c, struct bytes_view datagram, uint64
     uint8_t copy[SIM_CLIENT_PACKET_CAP];
     struct byte_reader reader;
     struct rtcp_packet packet;
-    bool is_newest = false;
-    assert(datagram.len <= sizeof(copy));
-    memcpy(copy, datagram.data, datagram.len);
-    struct bytes_span span = {copy, datagram.len, sizeof(copy)};
-    if (c->srtp == NULL ||
-        srtp_transport_unprotect_rtcp(c->srtp, &span, &is_newest, now_us) != SRTP_TRANSPORT_OK) {
+    struct bytes_span span = copy_of(datagram, copy);
+    if (!sim_srtp_read_rtcp(&c->srtp, &span, now_us)) {
         return;
     }
     c->heard.reports++;
@@ -450,18 +393,18 @@ static void input_srtcp(struct sim_client *c, struct bytes_view datagram, uint64
 
 static void input_stun(struct sim_client *c, struct bytes_view datagram, uint64_t now_us)
 {
-    struct stun_message message;
-    if (stun_message_parse(datagram, &message) != STUN_OK || message.type != STUN_BINDING_SUCCESS ||
-        !stun_integrity_verify(&message, &c->remote_password)) {
+    const bool had_path = c->ice.has_path;
+    if (!sim_ice_take_answer(&c->ice, datagram, now_us)) {
         return;
     }
     c->heard.answered_us = now_us;
-    if (!c->has_path) {
-        c->has_path = true;
+    if (!had_path) {
         dtls_transport_start(c->dtls, 0, now_us);
         drain_dtls(c, now_us);
     }
-    c->check_us = c->heard.was_closed ? TIME_NEVER : now_us + CHECK_SLOW_US;
+    if (c->heard.was_closed) {
+        c->ice.check_us = TIME_NEVER;
+    }
 }
 
 void sim_client_input(struct sim_client *c, struct bytes_view datagram, uint64_t now_us)
@@ -471,7 +414,7 @@ void sim_client_input(struct sim_client *c, struct bytes_view datagram, uint64_t
         input_stun(c, datagram, now_us);
         break;
     case DATAGRAM_DTLS:
-        if (c->has_path) {
+        if (c->ice.has_path) {
             (void)dtls_transport_input(c->dtls, datagram, now_us);
             drain_dtls(c, now_us);
         }
@@ -489,11 +432,10 @@ void sim_client_input(struct sim_client *c, struct bytes_view datagram, uint64_t
 
 void sim_client_tick(struct sim_client *c, uint64_t now_us)
 {
-    if (now_us >= c->check_us) {
-        send_check(c);
-        c->check_us = now_us + CHECK_FAST_US;
+    if (now_us >= c->ice.check_us) {
+        send_check(c, now_us);
     }
-    if (c->has_path) {
+    if (c->ice.has_path) {
         dtls_transport_tick(c->dtls, now_us);
         if (c->is_data_started) {
             sim_data_tick(c->data, now_us);
@@ -510,12 +452,12 @@ void sim_client_tick(struct sim_client *c, uint64_t now_us)
 
 uint64_t sim_client_next_timeout(const struct sim_client *c)
 {
-    const uint64_t dtls_us = c->has_path ? dtls_transport_next_timeout(c->dtls) : TIME_NEVER;
+    const uint64_t dtls_us = c->ice.has_path ? dtls_transport_next_timeout(c->dtls) : TIME_NEVER;
     const uint64_t data_us =
         c->is_data_started && !c->heard.was_closed ? sim_data_next_timeout(c->data) : TIME_NEVER;
     const uint64_t report_us =
         c->slot_us == TIME_NEVER ? TIME_NEVER : voice_rtcp_next_timeout(&c->rtcp);
-    return time_earlier(time_earlier(time_earlier(c->check_us, c->slot_us), data_us),
+    return time_earlier(time_earlier(time_earlier(c->ice.check_us, c->slot_us), data_us),
                         time_earlier(dtls_us, report_us));
 }
 
@@ -524,16 +466,12 @@ uint64_t sim_client_next_timeout(const struct sim_client *c)
 bool sim_client_overhear(struct sim_client *c, struct bytes_span *datagram, struct rtp_packet *out,
                          uint64_t now_us)
 {
-    bool is_newest = false;
-    return c->overhearing != NULL &&
-           srtp_transport_unprotect_rtp(c->overhearing, datagram, &is_newest, now_us) ==
-               SRTP_TRANSPORT_OK &&
-           rtp_packet_parse(bytes_view_of(datagram->data, datagram->len), out) == RTP_PACKET_OK;
+    return sim_srtp_overhear(&c->srtp, datagram, out, now_us);
 }
 
 bool sim_client_is_connected(const struct sim_client *c)
 {
-    return c->srtp != NULL;
+    return c->srtp.rest != NULL;
 }
 
 const struct sim_client_heard *sim_client_heard(const struct sim_client *c)
