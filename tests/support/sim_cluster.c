@@ -2,30 +2,23 @@
 #include "tests/support/sim_cluster.h"
 
 #include "common/runtime/log.h"
-#include "services/inference-stub/session_shelf.h"
-#include "services/inference-stub/stub_link.h"
-#include "services/relay/forwarder.h"
 #include "services/transceiver/core/datagram_kind.h"
 #include "services/transceiver/core/transport/srtp_transport.h"
 #include "services/transceiver/port/backend_stream.h"
 #include "services/transceiver/port/relay_leg.h"
+#include "tests/support/sim_agent_end.h"
 #include "tests/support/sim_heap.h"
+#include "tests/support/sim_relay.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define INSTANCE_ID    0x5eed0001
-#define CLUSTER_ID     1
-#define MEDIA_ADDRESS  "10.0.0.2:4000"
 #define SOCKET_PACKETS 512
 #define SOCKET_BYTES   (RELAY_SHIM_BYTES + 1500 + UDP_PORT_SPARE_BYTES)
 #define REDIAL_US      (100 * US_PER_MS) /* the first try of backend_port.h */
 #define STEPS_MAX      10000
-
-/* What the agent of the parrot mode greets with: two seconds that can be told from any client. */
-static int16_t greeting[2 * 16000];
 
 static const uint8_t ring_secret[KEY_RING_SECRET_BYTES] = {1, 2, 3, 4, 5, 6, 7, 8};
 
@@ -38,8 +31,7 @@ struct sim_cluster {
     struct sim_cluster_config config;
     struct random_generator random;
     struct key_ring *ring;
-    struct forwarder_config relay_config;
-    struct forwarder *relay;
+    struct sim_relay relay;
     struct transceiver_config transceiver;
     struct dtls_identity *identity;
     struct voice_silences silences;
@@ -47,10 +39,7 @@ struct sim_cluster {
     struct backend_stream_counters stream_counters;
     struct backend_stream *stream; /* NULL: lost */
     uint64_t backend_back_us;      /* when there is another */
-    struct stub_counters stub_counters;
-    struct stub_behaviour behaviour;
-    struct session_shelf shelf;
-    struct stub_link *stub; /* NULL with an agent that has a script */
+    struct sim_agent_end agent;
     uint64_t stalled_until_us;
     struct socket_packet socket[SOCKET_PACKETS]; /* waits while the transceiver is stalled */
     size_t socket_count;
@@ -58,15 +47,6 @@ struct sim_cluster {
     uint32_t latest_ssrc;     /* of RTP */
     uint32_t latest_reporter; /* of RTCP */
 };
-
-static struct net_addr address(const char *text)
-{
-    struct net_addr a;
-    const bool good = net_addr_parse(text, &a);
-    assert(good);
-    (void)good;
-    return a;
-}
 
 /* --- backend ---------------------------------------------------------------------------------- */
 
@@ -78,29 +58,7 @@ static void connect_backend(struct sim_cluster *c, uint64_t now_us)
                                                      call_setup_capacity(&c->transceiver)};
     c->stream = backend_stream_create(&config, &c->stream_counters, now_us);
     assert(c->stream != NULL);
-    if (c->config.agent != NULL) {
-        sim_backend_connect(c->config.agent, now_us);
-    } else {
-        c->stub = stub_link_create(&c->behaviour, "sim", now_us);
-        assert(c->stub != NULL);
-    }
-}
-
-static size_t to_backend(struct sim_cluster *c, struct bytes_view bytes, uint64_t now_us)
-{
-    const struct bytes_span room =
-        c->stub != NULL ? stub_link_reserve(c->stub) : sim_backend_reserve(c->config.agent, now_us);
-    const size_t len = bytes.len < room.cap ? bytes.len : room.cap;
-    if (len == 0) {
-        return 0;
-    }
-    memcpy(room.data, bytes.data, len);
-    if (c->stub != NULL) {
-        stub_link_commit(c->stub, len, now_us);
-    } else {
-        sim_backend_commit(c->config.agent, len, now_us);
-    }
-    return len;
+    sim_agent_end_connect(&c->agent, now_us);
 }
 
 static bool move_to_backend(struct sim_cluster *c, uint64_t now_us)
@@ -110,7 +68,7 @@ static bool move_to_backend(struct sim_cluster *c, uint64_t now_us)
     size_t moved = 0;
     bool has_room = true;
     for (size_t i = 0; i < count && has_room; i++) {
-        const size_t len = to_backend(c, piece[i], now_us);
+        const size_t len = sim_agent_end_input(&c->agent, piece[i], now_us);
         has_room = len == piece[i].len;
         moved += len;
     }
@@ -124,18 +82,13 @@ static bool move_backend_bytes(struct sim_cluster *c, uint64_t now_us)
         return false;
     }
     bool moved = move_to_backend(c, now_us);
-    const struct bytes_view up =
-        c->stub != NULL ? stub_link_output(c->stub, now_us) : sim_backend_output(c->config.agent);
+    const struct bytes_view up = sim_agent_end_output(&c->agent, now_us);
     if (up.len > 0) {
         const struct bytes_span room = backend_stream_reserve(c->stream);
         const size_t len = up.len < room.cap ? up.len : room.cap;
         memcpy(room.data, up.data, len);
         backend_stream_commit(c->stream, len);
-        if (c->stub != NULL) {
-            stub_link_sent(c->stub, len, now_us);
-        } else {
-            sim_backend_sent(c->config.agent, len);
-        }
+        sim_agent_end_sent(&c->agent, len, now_us);
         moved = moved || len > 0;
     }
     return moved;
@@ -145,8 +98,7 @@ static bool move_backend_bytes(struct sim_cluster *c, uint64_t now_us)
 
 static void to_client(struct sim_cluster *c, struct bytes_view packet, uint64_t now_us)
 {
-    const struct net_addr transceiver = address(MEDIA_ADDRESS);
-    const struct verdict v = forwarder_from_transceiver(c->relay, packet, &transceiver, now_us);
+    const struct verdict v = sim_relay_from_transceiver(&c->relay, packet, now_us);
     if (v.action == FORWARD_TO_CLIENT) {
         c->config.observer.to_client(c->config.observer.context, &v.destination, v.datagram);
     }
@@ -253,7 +205,7 @@ static void from_relay(struct sim_cluster *c, uint8_t *packet, size_t len, uint6
     const struct sim_cluster_observer *o = &c->config.observer;
     struct relay_leg_uplink uplink;
     const struct udp_received received = {.datagram = {packet, len, SOCKET_BYTES},
-                                          .from = c->relay_config.internal};
+                                          .from = c->relay.config.internal};
     const enum relay_leg_result result = relay_leg_unwrap(c->ring, INSTANCE_ID, &received, &uplink);
     assert(result == RELAY_LEG_OK);
     (void)result;
@@ -281,14 +233,13 @@ static void from_relay(struct sim_cluster *c, uint8_t *packet, size_t len, uint6
 void sim_cluster_input(struct sim_cluster *c, const struct net_addr *from,
                        struct bytes_view datagram, uint64_t now_us)
 {
-    const struct verdict v = forwarder_from_client(c->relay, datagram, from, 0, now_us);
-    if (v.action != FORWARD_TO_TRANSCEIVER || c->socket_count == SOCKET_PACKETS) {
+    struct socket_packet full; /* what does not fit is lost behind the relay */
+    struct socket_packet *p =
+        c->socket_count < SOCKET_PACKETS ? &c->socket[c->socket_count] : &full;
+    p->len = sim_relay_from_client(&c->relay, from, datagram, p->data, now_us);
+    if (p->len == 0 || p == &full) {
         return;
     }
-    struct socket_packet *p = &c->socket[c->socket_count];
-    forwarder_write_shim(c->relay, &v, from, p->data);
-    memcpy(p->data + RELAY_SHIM_BYTES, v.datagram.data, v.datagram.len);
-    p->len = RELAY_SHIM_BYTES + v.datagram.len;
     if (now_us < c->stalled_until_us) {
         c->socket_count++;
     } else {
@@ -296,32 +247,9 @@ void sim_cluster_input(struct sim_cluster *c, const struct net_addr *from,
     }
 }
 
-static void create_relay(struct sim_cluster *c)
-{
-    c->relay =
-        forwarder_create(&c->relay_config, key_ring_copy(c->ring), random_seeded(&c->random));
-    assert(c->relay != NULL);
-}
-
 void sim_cluster_restart_relay(struct sim_cluster *c)
 {
-    forwarder_destroy(c->relay);
-    create_relay(c);
-}
-
-static void announce(struct sim_cluster *c, uint64_t now_us)
-{
-    const struct route_announcement a = {
-        .instance_id = INSTANCE_ID,
-        .cluster_id = CLUSTER_ID,
-        .shard_count = 1,
-        .media_address = address(MEDIA_ADDRESS),
-        .start_time_unix_us = 1,
-        .sequence = 1,
-    };
-    const enum route_result result = forwarder_announce(c->relay, &a, now_us);
-    assert(route_result_is_taken(result));
-    (void)result;
+    sim_relay_restart(&c->relay);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -332,9 +260,6 @@ static bool init_once(struct fault *fault)
     if (!is_done) {
         log_open("sim", LOG_ERROR, LOG_TEXT);
         is_done = srtp_transport_init(fault);
-        for (size_t i = 0; i < COUNT_OF(greeting); i++) {
-            greeting[i] = (int16_t)(8000 * sin(2 * M_PI * 1000 * (double)i / 16000));
-        }
     }
     return is_done;
 }
@@ -343,7 +268,7 @@ static void create_transceiver(struct sim_cluster *c)
 {
     struct fault fault = {0};
     c->transceiver = (struct transceiver_config){
-        .cluster_id = CLUSTER_ID,
+        .cluster_id = SIM_RELAY_CLUSTER_ID,
         .shard_count = 1,
         .session_count_max = 4 * c->config.call_count_max, /* a quarter may be in set-up */
         .call_duration_max_us =
@@ -379,33 +304,17 @@ struct sim_cluster *sim_cluster_create(const struct sim_cluster_config *config, 
     c->heap.allocations = config->allocations;
     random_generator_init(&c->random, config->seed);
     c->ring = key_ring_from_secret(7, ring_secret);
-    c->relay_config = (struct forwarder_config){
-        .cluster_id = CLUSTER_ID,
-        .flow_cap = 256,
-        .source_flows_per_s = 200,
-        .source_flows_burst = 400,
-        .listen = {address("198.51.100.1:3478")},
-        .listen_count = 1,
-        .internal = address("10.0.0.1:3500"),
-        .transceiver_networks = {.count = 1},
-    };
-    const bool good = net_block_parse("10.0.0.0/8", &c->relay_config.transceiver_networks.block[0]);
-    assert(good);
-    (void)good;
-    create_relay(c);
+    sim_relay_init(&c->relay, c->ring, random_seeded(&c->random));
     create_transceiver(c);
-    c->behaviour = (struct stub_behaviour){.mode = config->mode,
-                                           .mode_name = "sim",
-                                           .tone_hz = config->tone_hz,
-                                           .greeting_16k = {greeting, COUNT_OF(greeting)},
-                                           .greeting_24k = {greeting, COUNT_OF(greeting)},
-                                           .sessions_max = (unsigned)config->call_count_max,
-                                           .is_draining = config->rejects,
-                                           .shelf = config->keeps_calls ? &c->shelf : NULL,
-                                           .counters = &c->stub_counters};
-    session_shelf_init(&c->shelf);
+    const struct sim_agent_end_config agent = {.script = config->agent,
+                                               .mode = config->mode,
+                                               .tone_hz = config->tone_hz,
+                                               .sessions_max = (unsigned)config->call_count_max,
+                                               .rejects = config->rejects,
+                                               .keeps_calls = config->keeps_calls};
+    sim_agent_end_init(&c->agent, &agent);
     connect_backend(c, now_us);
-    announce(c, now_us);
+    sim_relay_announce(&c->relay, INSTANCE_ID, now_us);
     while (move_backend_bytes(c, now_us)) {
         take_frames(c, now_us);
     }
@@ -414,11 +323,10 @@ struct sim_cluster *sim_cluster_create(const struct sim_cluster_config *config, 
 
 void sim_cluster_destroy(struct sim_cluster *c)
 {
-    forwarder_destroy(c->relay);
+    sim_relay_deinit(&c->relay);
     shard_calls_deinit(&c->calls);
     backend_stream_destroy(c->stream);
-    stub_link_destroy(c->stub);
-    session_shelf_clear(&c->shelf);
+    sim_agent_end_deinit(&c->agent);
     dtls_identity_destroy(c->identity);
     key_ring_destroy(c->ring);
     free(c);
@@ -434,7 +342,7 @@ uint32_t sim_cluster_place_call(struct sim_cluster *c, const char *call_id, cons
     struct control_reply reply;
     (void)snprintf(create->call_id, sizeof(create->call_id), "%s", call_id);
     create->offer_sdp = bytes_view_of_text(offer);
-    create->ingress[0].address = c->relay_config.listen[0];
+    create->ingress[0].address = c->relay.config.listen[0];
     create->ingress_count = 1;
     shard_calls_answer(&c->calls, &request, c->stream != NULL && backend_stream_is_up(c->stream),
                        &reply, now_us);
@@ -480,11 +388,7 @@ void sim_cluster_lose_backend(struct sim_cluster *c, uint64_t back_us, uint64_t 
     if (c->config.observer.backend_lost != NULL) {
         c->config.observer.backend_lost(c->config.observer.context, now_us);
     }
-    if (c->stub != NULL) {
-        stub_link_shelve(c->stub, now_us);
-    }
-    stub_link_destroy(c->stub);
-    c->stub = NULL;
+    sim_agent_end_lose(&c->agent, now_us);
     while (lost != NULL && backend_stream_next_session(lost, &cursor, &id)) {
         shard_calls_backend_lost(&c->calls, id, now_us);
         drain_outbox(c, now_us);
@@ -518,13 +422,9 @@ void sim_cluster_stall(struct sim_cluster *c, uint64_t until_us)
 
 void sim_cluster_tick(struct sim_cluster *c, uint64_t now_us)
 {
-    forwarder_tick(c->relay, now_us);
+    forwarder_tick(c->relay.forwarder, now_us);
     return_backend(c, now_us);
-    if (c->stub != NULL) {
-        stub_link_tick(c->stub, now_us);
-    } else if (c->config.agent != NULL) {
-        sim_backend_tick(c->config.agent, now_us);
-    }
+    sim_agent_end_tick(&c->agent, now_us);
     if (now_us < c->stalled_until_us) {
         return;
     }
@@ -548,17 +448,12 @@ void sim_cluster_tick(struct sim_cluster *c, uint64_t now_us)
 
 uint64_t sim_cluster_next_timeout(const struct sim_cluster *c)
 {
-    uint64_t agent_us = TIME_NEVER;
-    if (c->stub != NULL) {
-        agent_us = stub_link_next_timeout(c->stub);
-    } else if (c->config.agent != NULL) {
-        agent_us = sim_backend_next_timeout(c->config.agent);
-    }
+    const uint64_t agent_us = sim_agent_end_next_timeout(&c->agent);
     const uint64_t link_us =
         c->stream == NULL ? c->backend_back_us : backend_stream_next_timeout(c->stream);
     uint64_t own_us = time_earlier(session_registry_next_deadline(c->calls.registry), link_us);
-    if (c->stream != NULL && c->stub == NULL && sim_backend_output(c->config.agent).len > 0) {
-        own_us = 0; /* somebody made it speak */
+    if (c->stream != NULL && sim_agent_end_has_words(&c->agent)) {
+        own_us = 0;
     }
     return time_earlier(agent_us, time_later(own_us, c->stalled_until_us));
 }
