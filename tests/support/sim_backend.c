@@ -2,6 +2,7 @@
 #include "tests/support/sim_backend.h"
 
 #include "tests/support/sim_speech.h"
+#include "tests/support/sim_utterances.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -9,24 +10,12 @@
 #include <stdlib.h>
 
 #define OUTPUT_BYTES  (4 * 1024 * 1024)
-#define SPEECHES_MAX  32
-#define FINISHED_MAX  8
 #define PIECE_US      (100 * US_PER_MS)
 #define OVERRUN_US    (300 * US_PER_MS)
 #define HEARTBEAT_US  US_PER_S
 #define AFTERTALK_US  (200 * US_PER_MS)
 #define PIECE_MIN_US  (5 * US_PER_MS)
 #define PIECE_STEP_US 125
-
-/* An utterance that is not sent to its end. */
-struct speech {
-    uint32_t utterance;
-    uint64_t position_us;
-    uint64_t duration_us;
-    uint64_t pace_us;
-    uint64_t next_us;
-    bool is_complete;
-};
 
 struct sim_backend {
     struct sim_backend_config config;
@@ -48,10 +37,7 @@ struct sim_backend {
     struct backend_format format; /* of this call */
     uint8_t *event;               /* its chunks so far */
     size_t event_len;
-    struct speech speech[SPEECHES_MAX];
-    size_t speech_count;
-    struct speech finished[FINISHED_MAX]; /* the latest that were sent to their end, by age */
-    size_t finished_count;
+    struct sim_utterances utterances;
 };
 
 struct sim_backend *sim_backend_create(const struct sim_backend_config *config)
@@ -130,7 +116,7 @@ void sim_backend_connect(struct sim_backend *b, uint64_t now_us)
     if (!b->config.resumes) {
         sim_agent_rules_connect(b->rules, false);
         b->session = b->newest = 0;
-        b->speech_count = 0;
+        b->utterances.count = 0;
     }
     (void)snprintf(text, sizeof(text),
                    "{\"versions\":[1],\"name\":\"sim\",\"instance\":\"1\",\"codecs\":[\"%s\"],"
@@ -151,7 +137,7 @@ void sim_backend_sent(struct sim_backend *b, size_t len)
 }
 
 /* A piece of 5 to 250 ms, to a multiple of 125 us: two samples at 16 kHz, three at 24. */
-static uint64_t piece_us(struct sim_backend *b, const struct speech *s)
+static uint64_t piece_us(struct sim_backend *b, const struct sim_utterance *s)
 {
     uint64_t us = PIECE_US;
     if (s->pace_us == 0) {
@@ -163,8 +149,8 @@ static uint64_t piece_us(struct sim_backend *b, const struct speech *s)
     return us - us % PIECE_STEP_US;
 }
 
-static void write_piece(struct sim_backend *b, const struct speech *s, uint64_t us, bool is_last,
-                        uint64_t now_us)
+static void write_piece(struct sim_backend *b, const struct sim_utterance *s, uint64_t us,
+                        bool is_last, uint64_t now_us)
 {
     static uint8_t bytes[SIM_SPEECH_BYTES_MAX];
     const struct backend_format format = b->format;
@@ -172,31 +158,21 @@ static void write_piece(struct sim_backend *b, const struct speech *s, uint64_t 
         .type = BACKEND_AUDIO_OUT,
         .flags = is_last ? BACKEND_FLAG_LAST : 0,
         .session = b->session,
-        .utterance = s->utterance,
+        .utterance = s->id,
         .codec = us == 0 ? BACKEND_CODEC_NONE : format.codec,
         .rate_khz = us == 0 ? 0 : format.rate_khz,
         .channels = us == 0 ? 0 : 1,
         .duration_2500us = format.codec == BACKEND_CODEC_OPUS ? 8 : 0,
-        .payload =
-            bytes_view_of(bytes, sim_speech_write(format, s->utterance, s->position_us, us, bytes)),
+        .payload = bytes_view_of(bytes, sim_speech_write(format, s->id, s->position_us, us, bytes)),
     };
     write_frame(b, frame, us, now_us);
-}
-
-/* Its end may get lost with the connection. */
-static void remember(struct sim_backend *b, const struct speech *s)
-{
-    if (b->finished_count == FINISHED_MAX) {
-        memmove(b->finished, b->finished + 1, --b->finished_count * sizeof(b->finished[0]));
-    }
-    b->finished[b->finished_count++] = *s;
 }
 
 /* Speech in the order of ids, as far as pace and credit allow. */
 static void push_speech(struct sim_backend *b, uint64_t now_us)
 {
-    while (b->speech_count > 0 && b->is_accepted) {
-        struct speech *s = &b->speech[0];
+    while (b->utterances.count > 0 && b->is_accepted) {
+        struct sim_utterance *s = &b->utterances.waiting[0];
         if (now_us < s->next_us) {
             return;
         }
@@ -209,9 +185,7 @@ static void push_speech(struct sim_backend *b, uint64_t now_us)
         s->position_us += us;
         s->next_us = now_us + s->pace_us;
         if (is_end) {
-            remember(b, s);
-            b->speech_count--;
-            memmove(b->speech, b->speech + 1, b->speech_count * sizeof(b->speech[0]));
+            sim_utterances_finish(&b->utterances);
         }
     }
 }
@@ -226,17 +200,17 @@ static bool may_speak(const struct sim_backend *b)
 uint32_t sim_backend_speak(struct sim_backend *b, uint64_t duration_us, uint64_t pace_us,
                            bool is_complete, uint64_t now_us)
 {
-    if (!may_speak(b) || b->speech_count == SPEECHES_MAX ||
+    if (!may_speak(b) || sim_utterances_are_full(&b->utterances) ||
         b->newest + 2 >= SIM_AGENT_UTTERANCES_MAX) {
         return 0;
     }
     b->newest += 1 + (uint32_t)(random_generator_next(&b->random) % 2); /* ids rise, not by one */
-    b->speech[b->speech_count++] =
-        (struct speech){.utterance = b->newest,
-                        .duration_us = duration_us - duration_us % SIM_SPEECH_OPUS_US,
-                        .pace_us = pace_us,
-                        .next_us = now_us,
-                        .is_complete = is_complete};
+    const struct sim_utterance one = {.id = b->newest,
+                                      .duration_us = duration_us - duration_us % SIM_SPEECH_OPUS_US,
+                                      .pace_us = pace_us,
+                                      .next_us = now_us,
+                                      .is_complete = is_complete};
+    sim_utterances_add(&b->utterances, &one);
     push_speech(b, now_us);
     return b->newest;
 }
@@ -244,7 +218,6 @@ uint32_t sim_backend_speak(struct sim_backend *b, uint64_t duration_us, uint64_t
 /* What was not sent of the flushed is forgotten; one that does not listen to itself goes on. */
 void sim_backend_flush(struct sim_backend *b, uint32_t utterance, uint64_t now_us)
 {
-    size_t kept = 0;
     if (!may_speak(b)) {
         return;
     }
@@ -252,23 +225,14 @@ void sim_backend_flush(struct sim_backend *b, uint32_t utterance, uint64_t now_u
                 (struct backend_frame){
                     .type = BACKEND_FLUSH, .session = b->session, .utterance = utterance},
                 0, now_us);
-    for (size_t i = 0; i < b->speech_count; i++) {
-        struct speech s = b->speech[i];
-        if (utterance != 0 && s.utterance > utterance) {
-            b->speech[kept++] = s;
-        } else if (b->config.ignores_flushes && s.position_us > 0 &&
-                   sim_agent_rules_credit_us(b->rules) > AFTERTALK_US) {
-            write_piece(b, &s, SIM_SPEECH_OPUS_US, false, now_us);
+    for (size_t i = 0; b->config.ignores_flushes && i < b->utterances.count; i++) {
+        const struct sim_utterance *s = &b->utterances.waiting[i];
+        if ((utterance == 0 || s->id <= utterance) && s->position_us > 0 &&
+            sim_agent_rules_credit_us(b->rules) > AFTERTALK_US) {
+            write_piece(b, s, SIM_SPEECH_OPUS_US, false, now_us);
         }
     }
-    b->speech_count = kept;
-    kept = 0;
-    for (size_t i = 0; i < b->finished_count; i++) {
-        if (utterance != 0 && b->finished[i].utterance > utterance) {
-            b->finished[kept++] = b->finished[i];
-        }
-    }
-    b->finished_count = kept;
+    sim_utterances_flush(&b->utterances, utterance);
 }
 
 void sim_backend_pause(struct sim_backend *b, uint32_t utterance, uint64_t now_us)
@@ -346,7 +310,7 @@ bool sim_backend_end(struct sim_backend *b, bool when_drained, uint64_t now_us)
     const bool may_end = may_speak(b);
     if (may_end) {
         b->is_ending = true;
-        b->speech_count = 0;
+        b->utterances.count = 0;
         write_text(b, BACKEND_SESSION_END, b->session,
                    when_drained ? "{\"reason\":\"done\",\"when\":\"drained\"}"
                                 : "{\"reason\":\"done\",\"when\":\"now\"}",
@@ -388,24 +352,6 @@ static void choose_format(struct sim_backend *b, const struct backend_frame *fra
                    (const char *)frame->payload.data);
     const bool is_offered = strstr(text, backend_format_name(b->config.format)) != NULL;
     b->format = is_offered ? b->config.format : always;
-}
-
-/* The speech of before goes on where the transceiver has not heard it. */
-static void resume(struct sim_backend *b, const struct backend_frame *frame)
-{
-    const uint64_t utterance = sim_agent_rules_number(frame, "utterance");
-    while (b->finished_count > 0 && b->speech_count < SPEECHES_MAX &&
-           b->finished[b->finished_count - 1].utterance >= utterance) {
-        memmove(b->speech + 1, b->speech, b->speech_count++ * sizeof(b->speech[0]));
-        b->speech[0] = b->finished[--b->finished_count];
-    }
-    for (size_t i = 0; i < b->speech_count; i++) {
-        if (b->speech[i].utterance == utterance) {
-            b->speech[i].position_us = sim_agent_rules_number(frame, "received_us");
-        } else if (b->speech[i].utterance > utterance) {
-            b->speech[i].position_us = 0;
-        }
-    }
 }
 
 bool sim_backend_say_event(struct sim_backend *b, struct bytes_view text, uint64_t now_us)
@@ -456,10 +402,10 @@ static void take_session_frame(struct sim_backend *b, const struct backend_frame
         b->accept_at_us = now_us + b->config.accept_us;
         b->is_ending = false;
         if (frame->type == BACKEND_SESSION_RESUME) {
-            resume(b, frame);
+            sim_utterances_resume(&b->utterances, sim_agent_rules_number(frame, "utterance"),
+                                  sim_agent_rules_number(frame, "received_us"));
         } else {
-            b->speech_count = 0;
-            b->finished_count = 0;
+            sim_utterances_clear(&b->utterances);
             memset(b->is_paused, 0, sizeof(b->is_paused));
             choose_format(b, frame);
         }
@@ -535,9 +481,9 @@ uint64_t sim_backend_next_timeout(const struct sim_backend *b)
     if (b->session != 0 && !b->is_accepted) {
         next_us = time_earlier(next_us, b->accept_at_us);
     }
-    if (b->speech_count > 0 && b->is_accepted && b->speech[0].pace_us > 0 &&
+    if (b->utterances.count > 0 && b->is_accepted && b->utterances.waiting[0].pace_us > 0 &&
         sim_agent_rules_credit_us(b->rules) >= PIECE_STEP_US) {
-        next_us = time_earlier(next_us, b->speech[0].next_us);
+        next_us = time_earlier(next_us, b->utterances.waiting[0].next_us);
     }
     return next_us;
 }
