@@ -213,7 +213,7 @@ bool sctp_association_poll_message(struct sctp_association *a, struct sctp_messa
 {
     struct sctp_arrival arrival;
     enum sctp_arrival_kind kind = SCTP_ARRIVAL_MESSAGE;
-    if (!has_arrival(a, &kind) || kind != SCTP_ARRIVAL_MESSAGE ||
+    if (a->is_connected_due || !has_arrival(a, &kind) || kind != SCTP_ARRIVAL_MESSAGE ||
         !sctp_inbound_poll(a->in, &arrival)) {
         return false;
     }

@@ -37,7 +37,7 @@ struct sctp_config {
 };
 
 enum sctp_event_kind {
-    SCTP_EVENT_CONNECTED,            /* once: both sides may send */
+    SCTP_EVENT_CONNECTED,            /* once, before all messages: both sides may send */
     SCTP_EVENT_STREAM_RESET_BY_PEER, /* the peer's side of `stream`, or SCTP_STREAMS: of all */
     SCTP_EVENT_RESET_DONE,           /* our side of `stream`: it begins anew */
     SCTP_EVENT_RESET_REFUSED,        /* by the peer: nothing of `stream` has changed */
