@@ -223,8 +223,38 @@ static void forward_tsn_sets_free_what_waited(void **state)
     forward(FIRST_TSN, 0, 0); /* an old one is answered as well */
     assert_true(sctp_inbound_is_sack_due(in));
     assert_int_equal(sack().cumulative_tsn, FIRST_TSN + 3);
-    forward(FIRST_TSN + 4 + 1024, SCTP_STREAMS, 0); /* too far: not believed */
-    assert_int_equal(sctp_inbound_cumulative_tsn(in), FIRST_TSN + 3);
+    forward(FIRST_TSN + 4, SCTP_STREAMS, 0); /* a stream that is not there: its TSN counts */
+    assert_int_equal(sctp_inbound_cumulative_tsn(in), FIRST_TSN + 5);
+}
+
+/* A sender may give up more at once than we would have taken: else both wait for ever. */
+static void forward_tsn_far_ahead_is_obeyed_and_nothing_is_kept(void **state)
+{
+    (void)state;
+    static const uint32_t ahead[] = {1024, 1025, 5000, INT32_MAX};
+    uint32_t cumulative = FIRST_TSN - 1;
+    for (size_t i = 0; i < COUNT_OF(ahead); i++) {
+        struct sctp_data data = chunk_of(cumulative + 1, 5); /* half a message */
+        data.is_end = false;
+        assert_int_equal(sctp_inbound_data(in, &data), SCTP_INBOUND_TAKEN);
+        data = chunk_of(cumulative + 5, 5); /* and another */
+        data.is_begin = false;
+        assert_int_equal(sctp_inbound_data(in, &data), SCTP_INBOUND_TAKEN);
+        data = chunk_of(cumulative + 7, 5); /* whole: waits for what is given up */
+        data.is_unordered = false;
+        data.ssn = (uint16_t)(2 * i + 1);
+        assert_int_equal(sctp_inbound_data(in, &data), SCTP_INBOUND_TAKEN);
+        cumulative += 1 + ahead[i];
+        forward(cumulative, 0, (uint16_t)(2 * i + 1));
+        assert_int_equal(poll_all(), 1);
+        const struct sctp_sack s = sack();
+        assert_int_equal(s.cumulative_tsn, cumulative);
+        assert_int_equal(s.gap_count, 0);
+        assert_int_equal(s.a_rwnd, SCTP_RECEIVE_BYTES_MAX);
+        assert_int_equal(comes(cumulative + 1, 5, 0), SCTP_INBOUND_TAKEN);
+        assert_int_equal(poll_all(), 1);
+        cumulative++;
+    }
 }
 
 int main(void)
@@ -239,6 +269,7 @@ int main(void)
         CASE(the_chunk_that_fills_the_gap_is_taken_when_nothing_else_is),
         CASE(a_stream_beyond_1023_is_acknowledged_and_dropped),
         CASE(forward_tsn_sets_free_what_waited),
+        CASE(forward_tsn_far_ahead_is_obeyed_and_nothing_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,7 +116,6 @@ static void forward_moves_over_gaps_and_what_has_come_behind_them(void **state)
         add(&w, cumulative + 6);
         sctp_tsn_window_forward(&w, cumulative);
         sctp_tsn_window_forward(&w, cumulative - 7);
-        sctp_tsn_window_forward(&w, cumulative + SCTP_TSN_WINDOW + 1);
         assert_int_equal(w.cumulative_tsn, cumulative);
         sctp_tsn_window_forward(&w, cumulative + 3);
         assert_int_equal(w.cumulative_tsn, cumulative + 3);
@@ -124,6 +123,31 @@ static void forward_moves_over_gaps_and_what_has_come_behind_them(void **state)
         assert_int_equal(w.cumulative_tsn, cumulative + 6);
         assert_int_equal(w.highest_tsn, cumulative + 6);
         add(&w, cumulative + 6 + SCTP_TSN_WINDOW); /* no bit is left over */
+    }
+}
+
+static void forward_beyond_the_window_leaves_nothing_of_it(void **state)
+{
+    (void)state;
+    static const uint32_t ahead[] = {SCTP_TSN_WINDOW, SCTP_TSN_WINDOW + 1, 2 * SCTP_TSN_WINDOW,
+                                     1000000, INT32_MAX};
+    for (size_t i = 0; i < COUNT_OF(first_tsn) * COUNT_OF(ahead); i++) {
+        struct sctp_tsn_window w;
+        const uint32_t first = first_tsn[i % COUNT_OF(first_tsn)];
+        const uint32_t tsn = first - 1 + ahead[i / COUNT_OF(first_tsn)];
+        sctp_tsn_window_init(&w, first);
+        for (uint32_t k = 1; k < SCTP_TSN_WINDOW - 1; k++) {
+            add(&w, first + k);
+        }
+        sctp_tsn_window_forward(&w, tsn);
+        assert_int_equal(w.cumulative_tsn, tsn);
+        assert_int_equal(w.highest_tsn, tsn);
+        assert_int_equal(sctp_tsn_window_judge(&w, tsn), SCTP_TSN_DUPLICATE);
+        for (uint32_t k = SCTP_TSN_WINDOW; k > 0; k--) {
+            assert_int_equal(w.cumulative_tsn, tsn);
+            add(&w, tsn + k);
+        }
+        assert_int_equal(w.cumulative_tsn, tsn + SCTP_TSN_WINDOW);
     }
 }
 
@@ -136,6 +160,7 @@ int main(void)
         cmocka_unit_test(the_window_is_1024_wide),
         cmocka_unit_test(gaps_are_what_a_sack_tells),
         cmocka_unit_test(forward_moves_over_gaps_and_what_has_come_behind_them),
+        cmocka_unit_test(forward_beyond_the_window_leaves_nothing_of_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

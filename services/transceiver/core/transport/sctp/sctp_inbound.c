@@ -119,11 +119,14 @@ bool sctp_inbound_forward_tsn(struct sctp_inbound *in, const struct sctp_chunk *
     /* RFC 3758 s.3.6: also an old one is answered, since its answer may be what was lost. */
     in->has_data = true;
     in->is_due = true;
-    if (!sctp_tsn_before(in->window.cumulative_tsn, tsn) ||
-        tsn - in->window.cumulative_tsn > SCTP_TSN_WINDOW) {
+    if (!sctp_tsn_before(in->window.cumulative_tsn, tsn)) {
         return true;
     }
-    sctp_reassembly_give_up(in->reassembly, tsn);
+    /* Nothing that is held lies beyond the window; and half the circle ahead would be behind. */
+    const uint32_t ahead = tsn - in->window.cumulative_tsn;
+    sctp_reassembly_give_up(in->reassembly, ahead < SCTP_TSN_WINDOW
+                                                ? tsn
+                                                : in->window.cumulative_tsn + SCTP_TSN_WINDOW);
     sctp_tsn_window_forward(&in->window, tsn);
     if (!sctp_reassembly_settle(in->reassembly, in->window.cumulative_tsn)) {
         return false;

@@ -60,7 +60,12 @@ void sctp_tsn_window_add(struct sctp_tsn_window *w, uint32_t tsn)
 
 void sctp_tsn_window_forward(struct sctp_tsn_window *w, uint32_t tsn)
 {
-    if (!sctp_tsn_before(w->cumulative_tsn, tsn) || tsn - w->cumulative_tsn > SCTP_TSN_WINDOW) {
+    if (!sctp_tsn_before(w->cumulative_tsn, tsn)) {
+        return;
+    }
+    if (tsn - w->cumulative_tsn > SCTP_TSN_WINDOW) { /* past all that is in it */
+        memset(w->seen, 0, sizeof(w->seen));
+        w->cumulative_tsn = w->highest_tsn = tsn;
         return;
     }
     while (w->cumulative_tsn != tsn) {

@@ -27,7 +27,7 @@ void sctp_tsn_window_init(struct sctp_tsn_window *w, uint32_t first_tsn);
 enum sctp_tsn_result sctp_tsn_window_judge(struct sctp_tsn_window *w, uint32_t tsn);
 /* A TSN that is NEW. */
 void sctp_tsn_window_add(struct sctp_tsn_window *w, uint32_t tsn);
-/* All up to tsn need not come any more. Ignored when it is not ahead, or too far. */
+/* All up to tsn need not come any more. Ignored when it is not ahead. */
 void sctp_tsn_window_forward(struct sctp_tsn_window *w, uint32_t tsn);
 
 /* Rising. How many of at most `cap`. */
