@@ -158,6 +158,34 @@ static void small_chunks_are_bounded_too(void **state)
     assert_int_equal(refused - FIRST_TSN, SCTP_RECEIVE_BYTES_MAX / (1 + SCTP_CHUNK_COST_BYTES));
 }
 
+/* Each chunk in order is the one that all others wait for, but its message has a bound. */
+static void a_message_of_too_small_chunks_is_dropped_and_the_next_one_comes(void **state)
+{
+    (void)state;
+    const uint32_t holds = SCTP_RECEIVE_BYTES_MAX / (1 + SCTP_CHUNK_COST_BYTES);
+    const uint32_t count[] = {holds, holds + 1, 65536};
+    uint32_t tsn = FIRST_TSN;
+    for (size_t i = 0; i < COUNT_OF(count); i++) {
+        size_t smallest_window = SCTP_RECEIVE_BYTES_MAX;
+        struct sctp_arrival arrival;
+        for (uint32_t k = 0; k < count[i]; k++) {
+            struct sctp_data data = chunk_of(tsn++, 1);
+            data.is_begin = k == 0;
+            data.is_end = k + 1 == count[i];
+            assert_int_equal(sctp_inbound_data(in, &data), SCTP_INBOUND_TAKEN);
+            const size_t window = sack().a_rwnd;
+            smallest_window = window < smallest_window ? window : smallest_window;
+        }
+        assert_true(smallest_window < 2 * SCTP_CHUNK_COST_BYTES);
+        assert_true(sctp_inbound_poll(in, &arrival));
+        assert_int_equal(arrival.kind, i == 0 ? SCTP_ARRIVAL_MESSAGE : SCTP_ARRIVAL_TOO_LONG);
+        assert_int_equal(arrival.message.data.len, i == 0 ? holds : 0);
+        assert_int_equal(sack().a_rwnd, SCTP_RECEIVE_BYTES_MAX);
+    }
+    assert_int_equal(comes(tsn, 10, 0), SCTP_INBOUND_TAKEN);
+    assert_int_equal(poll_all(), 1);
+}
+
 /* Ordered messages ahead of a gap fill the memory: what they all wait for must still get in. */
 static void the_chunk_that_fills_the_gap_is_taken_when_nothing_else_is(void **state)
 {
@@ -266,6 +294,7 @@ int main(void)
         CASE(the_window_shrinks_by_what_is_not_polled_and_grows_again),
         CASE(at_512_kb_nothing_more_is_taken_until_the_caller_polls),
         CASE(small_chunks_are_bounded_too),
+        CASE(a_message_of_too_small_chunks_is_dropped_and_the_next_one_comes),
         CASE(the_chunk_that_fills_the_gap_is_taken_when_nothing_else_is),
         CASE(a_stream_beyond_1023_is_acknowledged_and_dropped),
         CASE(forward_tsn_sets_free_what_waited),

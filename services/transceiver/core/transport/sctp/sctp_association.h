@@ -41,9 +41,10 @@ enum sctp_event_kind {
     SCTP_EVENT_STREAM_RESET_BY_PEER, /* the peer's side of `stream`, or SCTP_STREAMS: of all */
     SCTP_EVENT_RESET_DONE,           /* our side of `stream`: it begins anew */
     SCTP_EVENT_RESET_REFUSED,        /* by the peer: nothing of `stream` has changed */
-    SCTP_EVENT_MESSAGE_DROPPED,      /* one for `stream` was longer than message_bytes_max */
-    SCTP_EVENT_CLOSED, /* by SHUTDOWN of either side or ABORT of the peer. The last. */
-    SCTP_EVENT_FAILED  /* no answer, no memory. The last. */
+    SCTP_EVENT_MESSAGE_DROPPED, /* one for `stream` was longer than message_bytes_max, or came in so
+                                 * small pieces that SCTP_RECEIVE_BYTES_MAX does not hold them */
+    SCTP_EVENT_CLOSED,          /* by SHUTDOWN of either side or ABORT of the peer. The last. */
+    SCTP_EVENT_FAILED           /* no answer, no memory. The last. */
 };
 
 struct sctp_event {

@@ -5,7 +5,8 @@
  * Gives:   arrivals (sctp_reassembly.h); SACKs: at once when something is missing, came twice, did
  *          not fit or is marked, else for each second packet, else after SCTP_SACK_DELAY_US.
  * Bounds:  SCTP_RECEIVE_BYTES_MAX; what is more is dropped, and comes again. Only the chunk that
- *          all others wait for may exceed it, unless the caller is what they wait for.
+ *          all others wait for may exceed it, unless the caller is what they wait for; and the
+ *          message that it continues may not.
  * Fails:   NO_MEMORY: the association can not go on.
  */
 #ifndef EARSHOT_SCTP_INBOUND_H

@@ -190,7 +190,7 @@ static void join(struct sctp_reassembly *r, struct run *a, struct run *b)
     b->first = NULL;
     unlink_run(&r->waiting, b);
     run_destroy(b);
-    if (a->is_too_long || a->bytes > r->message_bytes_max) {
+    if (a->is_too_long || a->bytes > r->message_bytes_max || a->cost > SCTP_RECEIVE_BYTES_MAX) {
         forget_pieces(r, a);
     }
 }

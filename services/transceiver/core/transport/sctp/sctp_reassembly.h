@@ -9,7 +9,8 @@
  *          that could come before it has come. What lies there without a beginning, or without an
  *          end although the next TSN is there, will never be a message: it is dropped.
  * Bounds:  held_bytes is for the caller to compare. Each chunk costs SCTP_CHUNK_COST_BYTES more
- *          than it has, so that small ones are bounded too.
+ *          than it has, so that small ones are bounded too. A message that would cost more than
+ *          SCTP_RECEIVE_BYTES_MAX by that is one that is too long.
  * Fails:   false without memory.
  */
 #ifndef EARSHOT_SCTP_REASSEMBLY_H
