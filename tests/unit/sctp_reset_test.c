@@ -246,6 +246,28 @@ static void ours_are_sent_one_after_the_other_and_named(void **state)
     assert_int_equal(sctp_reset_next_timeout(&f->reset), TIME_NEVER);
 }
 
+/* The peer has done it and begun the stream anew; its answer was lost. */
+static void a_stream_wanted_while_its_reset_is_under_way_is_reset_once_more(void **state)
+{
+    struct fixture *f = *state;
+    size_t streams = 0;
+    uint16_t stream = 0;
+    sctp_reset_want(&f->reset, 7);
+    assert_int_equal(sent_request(f, &streams), OUR_TSN);
+    sctp_reset_want(&f->reset, 7);
+    sctp_reset_want(&f->reset, 7);
+    assert_false(sctp_reset_is_due(&f->reset, f->out));
+    respond(f, OUR_TSN, PERFORMED);
+    assert_true(sctp_reset_poll_done(&f->reset, &stream));
+    assert_true(sctp_reset_is_resetting(&f->reset, 7));
+    assert_int_equal(sent_request(f, &streams), OUR_TSN + 1);
+    assert_int_equal(streams, 1);
+    respond(f, OUR_TSN + 1, PERFORMED);
+    assert_true(sctp_reset_poll_done(&f->reset, &stream));
+    assert_false(sctp_reset_is_resetting(&f->reset, 7));
+    assert_false(sctp_reset_is_due(&f->reset, f->out));
+}
+
 static void a_stream_is_named_when_nothing_for_it_waits(void **state)
 {
     struct fixture *f = *state;
@@ -319,6 +341,7 @@ int main(void)
         CASE(requests_that_are_cut_do_no_harm),
         CASE(resets_that_are_not_polled_wait_for_room),
         CASE(ours_are_sent_one_after_the_other_and_named),
+        CASE(a_stream_wanted_while_its_reset_is_under_way_is_reset_once_more),
         CASE(a_stream_is_named_when_nothing_for_it_waits),
         CASE(a_request_names_128_streams_at_most),
         CASE(a_request_comes_again_until_the_eleventh_time),

@@ -94,8 +94,9 @@ size_t sctp_association_buffered_bytes(const struct sctp_association *a);
 void sctp_association_drop_unsent(struct sctp_association *a, uint64_t now_us);
 
 /* Our side of these streams ends, when what waits for them has been sent (RFC 6525); nothing more
- * is taken for them before RESET_DONE. One request is under way at a time, more wait. False: not
- * connected, or the peer knows no resets: nothing will happen. */
+ * is taken for them before RESET_DONE. One request is under way at a time, more wait; a stream that
+ * is in it is then reset once more. False: not connected, or the peer knows no resets: nothing will
+ * happen. */
 MUST_USE bool sctp_association_reset_streams(struct sctp_association *a, const uint16_t *stream,
                                              size_t count, uint64_t now_us);
 

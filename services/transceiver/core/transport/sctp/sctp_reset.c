@@ -34,9 +34,7 @@ void sctp_reset_init(struct sctp_reset *r, uint32_t our_first_tsn, uint32_t peer
 
 void sctp_reset_want(struct sctp_reset *r, uint16_t stream)
 {
-    if (!sctp_reset_is_resetting(r, stream)) {
-        sctp_stream_set_add(&r->wanted, stream);
-    }
+    sctp_stream_set_add(&r->wanted, stream);
 }
 
 bool sctp_reset_is_resetting(const struct sctp_reset *r, uint16_t stream)

@@ -40,6 +40,8 @@ struct sctp_reset {
 
 void sctp_reset_init(struct sctp_reset *r, uint32_t our_first_tsn, uint32_t peer_first_tsn);
 
+/* Of a stream whose reset is under way: once more, since the peer may have begun it anew before
+ * its answer has come. */
 void sctp_reset_want(struct sctp_reset *r, uint16_t stream);
 /* Wanted, and not yet answered. */
 bool sctp_reset_is_resetting(const struct sctp_reset *r, uint16_t stream);
