@@ -43,6 +43,7 @@ static struct fake_sctp {
     bool knows_no_resets;
     enum sctp_send_result send_result;
     size_t buffered_bytes;
+    size_t drops; /* of what was not sent */
 } fake_sctp;
 
 struct sctp_association {
@@ -147,6 +148,13 @@ size_t sctp_association_buffered_bytes(const struct sctp_association *a)
 {
     (void)a;
     return fake_sctp.buffered_bytes;
+}
+
+void sctp_association_drop_unsent(struct sctp_association *a, uint64_t now_us)
+{
+    (void)a;
+    (void)now_us;
+    fake_sctp.drops++;
 }
 
 bool sctp_association_reset_streams(struct sctp_association *a, const uint16_t *stream,

@@ -23,6 +23,16 @@ struct data_channel *channel_table_find_event(struct channel_table *t)
     return NULL;
 }
 
+struct data_channel *channel_table_find_any(struct channel_table *t)
+{
+    for (size_t i = 0; i < COUNT_OF(t->slot); i++) {
+        if (t->slot[i].is_used) {
+            return &t->slot[i];
+        }
+    }
+    return NULL;
+}
+
 struct data_channel *channel_table_add(struct channel_table *t, uint16_t stream,
                                        struct bytes_view label)
 {
@@ -38,6 +48,18 @@ struct data_channel *channel_table_add(struct channel_table *t, uint16_t stream,
         }
     }
     return NULL;
+}
+
+void channel_table_set_terms(struct data_channel *c, const struct dcep_open *open)
+{
+    static const enum sctp_reliability_kind kind[] = {
+        [DCEP_RELIABLE] = SCTP_RELIABLE,
+        [DCEP_RETRANSMITS] = SCTP_MAX_RETRANSMITS,
+        [DCEP_LIFETIME] = SCTP_LIFETIME,
+    };
+    c->is_unordered = open->is_unordered;
+    c->reliability = (struct sctp_reliability){.kind = kind[open->reliability],
+                                               .limit = open->reliability_parameter};
 }
 
 size_t channel_table_streams(const struct channel_table *t, uint16_t *stream)

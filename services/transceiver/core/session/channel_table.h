@@ -34,8 +34,11 @@ struct channel_table {
 /* NULL when there is none. */
 struct data_channel *channel_table_find(struct channel_table *t, uint16_t stream);
 struct data_channel *channel_table_find_event(struct channel_table *t);
+struct data_channel *channel_table_find_any(struct channel_table *t);
 struct data_channel *channel_table_add(struct channel_table *t, uint16_t stream,
                                        struct bytes_view label);
+/* What its OPEN says of its messages. */
+void channel_table_set_terms(struct data_channel *c, const struct dcep_open *open);
 /* The streams of all, in stream[CHANNEL_TABLE_MAX]; returns how many. */
 size_t channel_table_streams(const struct channel_table *t, uint16_t *stream);
 

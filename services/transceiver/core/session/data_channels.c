@@ -1,18 +1,12 @@
 /* data_channels.c - see data_channels.h */
 #include "services/transceiver/core/session/data_channels.h"
 
-#include "services/transceiver/core/session/channel_table.h"
+#include "services/transceiver/core/session/data_close.h"
 #include "services/transceiver/core/session/message_budget.h"
 #include "services/transceiver/core/transport/sctp/sctp_association.h"
 
 #include <assert.h>
 #include <stdlib.h>
-
-/* The way out of the last events, and then the client's own reset. */
-#define FLUSH_US (200 * US_PER_MS)
-#define RESET_US (500 * US_PER_MS)
-/* An alert right behind the reset is a fatal error in Firefox. */
-#define LINGER_US (100 * US_PER_MS)
 
 #define TOO_LONG_INTERVAL_US US_PER_S
 #define BURST_US             US_PER_MS
@@ -21,8 +15,7 @@
 enum state {
     STATE_NEW, /* DTLS is not connected */
     STATE_RUNNING,
-    STATE_RESETTING, /* the client's resets are awaited */
-    STATE_LINGERING,
+    STATE_CLOSING,
     STATE_OVER
 };
 
@@ -36,9 +29,9 @@ struct data_channels {
     bool has_events;             /* there is an event channel, or was one */
     bool has_message;            /* the next one, not polled */
     struct sctp_message message; /* borrowed of sctp */
-    uint64_t phase_until_us;     /* of the end */
-    uint64_t too_long_us;        /* when the client may hear of the next one */
-    uint64_t burst_us;           /* when it began */
+    struct data_close close;
+    uint64_t too_long_us; /* when the client may hear of the next one */
+    uint64_t burst_us;    /* when it began */
     size_t burst_packets;
     bool has_packets;   /* they wait for the next one */
     uint64_t budget_us; /* a message waits for it until then */
@@ -71,7 +64,7 @@ struct data_channels *data_channels_create(const struct data_channels_config *co
     assert(!config->has_event_stream || config->event_stream < SCTP_STREAMS);
     d->has_event_stream = config->has_event_stream;
     d->event_stream = config->event_stream;
-    d->phase_until_us = d->budget_us = TIME_NEVER;
+    d->budget_us = TIME_NEVER;
     return d;
 }
 
@@ -106,11 +99,18 @@ bool data_channels_poll_event(struct data_channels *d, enum data_channels_event 
     return true;
 }
 
+/* The one that nobody took. */
+static void forget_message(struct data_channels *d)
+{
+    d->stats.messages_dropped += d->has_message;
+    d->has_message = false;
+    d->budget_us = TIME_NEVER;
+}
+
 static void be_over(struct data_channels *d)
 {
     d->state = STATE_OVER;
-    d->phase_until_us = d->budget_us = TIME_NEVER;
-    d->has_message = false;
+    forget_message(d);
 }
 
 bool data_channels_is_over(const struct data_channels *d)
@@ -198,11 +198,6 @@ static void refuse(struct data_channels *d, uint16_t stream)
 
 static void take_open(struct data_channels *d, uint16_t stream, const struct dcep_open *open)
 {
-    static const enum sctp_reliability_kind kind[] = {
-        [DCEP_RELIABLE] = SCTP_RELIABLE,
-        [DCEP_RETRANSMITS] = SCTP_MAX_RETRANSMITS,
-        [DCEP_LIFETIME] = SCTP_LIFETIME,
-    };
     struct data_channel *c = channel_table_find(&d->channels, stream);
     if (c != NULL && c->is_agreed) {
         c->wants_ack = true; /* it was not aware of that */
@@ -217,9 +212,7 @@ static void take_open(struct data_channels *d, uint16_t stream, const struct dce
         refuse(d, stream);
         return;
     }
-    c->is_unordered = open->is_unordered;
-    c->reliability = (struct sctp_reliability){.kind = kind[open->reliability],
-                                               .limit = open->reliability_parameter};
+    channel_table_set_terms(c, open);
     c->wants_ack = true;
 }
 
@@ -250,6 +243,17 @@ static void tell_too_long(struct data_channels *d, uint64_t now_us)
     }
 }
 
+/* stream SCTP_STREAMS: of all. */
+static void take_reset(struct data_channels *d, uint16_t stream, uint64_t now_us)
+{
+    struct data_channel *c = NULL;
+    while ((c = stream == SCTP_STREAMS ? channel_table_find_any(&d->channels)
+                                       : channel_table_find(&d->channels, stream)) != NULL) {
+        data_close_note_reset(&d->close, now_us);
+        let_go(d, c);
+    }
+}
+
 static void take_event(struct data_channels *d, const struct sctp_event *event, uint64_t now_us)
 {
     struct data_channel *c = NULL;
@@ -261,12 +265,7 @@ static void take_event(struct data_channels *d, const struct sctp_event *event, 
         }
         break;
     case SCTP_EVENT_STREAM_RESET_BY_PEER:
-        c = channel_table_find(&d->channels, event->stream);
-        if (c != NULL && d->state == STATE_RUNNING) {
-            let_go(d, c);
-        } else if (c != NULL) {
-            c->is_used = false;
-        }
+        take_reset(d, event->stream, now_us);
         break;
     case SCTP_EVENT_MESSAGE_DROPPED:
         d->stats.messages_dropped++;
@@ -421,13 +420,12 @@ bool data_channels_poll_packet(struct data_channels *d, struct bytes_view *out, 
 
 /* --- input, time and the end ------------------------------------------------------------------ */
 
-static void go_on_ending(struct data_channels *d, uint64_t now_us)
+static void go_on_closing(struct data_channels *d, uint64_t now_us)
 {
     uint16_t stream[DATA_CHANNELS_MAX];
-    if (d->state == STATE_RESETTING && channel_table_streams(&d->channels, stream) == 0) {
-        d->state = STATE_LINGERING;
-        d->phase_until_us = now_us + LINGER_US;
-    } else if (now_us >= d->phase_until_us) {
+    if (d->state == STATE_CLOSING &&
+        data_close_run(&d->close, d->sctp, channel_table_streams(&d->channels, stream) > 0,
+                       now_us)) {
         be_over(d);
     }
 }
@@ -451,7 +449,7 @@ void data_channels_input(struct data_channels *d, struct bytes_view packet, uint
     }
     sctp_association_input(d->sctp, packet, now_us);
     advance(d, now_us);
-    go_on_ending(d, now_us);
+    go_on_closing(d, now_us);
 }
 
 void data_channels_tick(struct data_channels *d, uint64_t now_us)
@@ -464,7 +462,7 @@ void data_channels_tick(struct data_channels *d, uint64_t now_us)
     }
     sctp_association_tick(d->sctp, now_us);
     advance(d, now_us);
-    go_on_ending(d, now_us);
+    go_on_closing(d, now_us);
 }
 
 uint64_t data_channels_next_timeout(const struct data_channels *d)
@@ -474,7 +472,7 @@ uint64_t data_channels_next_timeout(const struct data_channels *d)
     }
     const uint64_t burst_us = d->has_packets ? d->burst_us + BURST_US : TIME_NEVER;
     return time_earlier(time_earlier(sctp_association_next_timeout(d->sctp), burst_us),
-                        time_earlier(d->phase_until_us, d->budget_us));
+                        time_earlier(data_close_next_timeout(&d->close), d->budget_us));
 }
 
 void data_channels_close(struct data_channels *d, uint64_t now_us)
@@ -485,16 +483,11 @@ void data_channels_close(struct data_channels *d, uint64_t now_us)
         }
         return;
     }
-    d->has_message = false;
-    d->budget_us = TIME_NEVER;
-    d->state = STATE_RESETTING;
-    const bool has_unsaid = sctp_association_buffered_bytes(d->sctp) > 0;
-    d->phase_until_us = now_us + RESET_US + (has_unsaid ? FLUSH_US : 0);
+    forget_message(d);
     uint16_t stream[DATA_CHANNELS_MAX];
     const size_t count = channel_table_streams(&d->channels, stream);
-    if (count == 0 || !sctp_association_reset_streams(d->sctp, stream, count, now_us)) {
-        be_over(d);
-        return;
-    }
+    data_close_begin(&d->close, d->sctp, stream, count, now_us);
+    d->state = STATE_CLOSING;
     advance(d, now_us);
+    go_on_closing(d, now_us);
 }
