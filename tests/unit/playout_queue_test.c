@@ -1,122 +1,7 @@
 /* playout_queue_test.c - every sample once and in order, every utterance done exactly once */
-#include "tests/testing.h"
+#include "tests/unit/playout_queue_world.h"
 
 #include "common/base/random.h"
-#include "services/transceiver/core/media/playout_queue.h"
-
-#include <stdlib.h>
-
-#define RATE_HZ      24000
-#define FRAME        480
-#define FADE         120
-#define FRAME_US     (20 * US_PER_MS)
-#define WINDOW_US    US_PER_S
-#define PREBUFFER_US (40 * US_PER_MS)
-
-static struct playout_queue *create(void)
-{
-    const struct playout_queue_config config = {.rate_hz = RATE_HZ, .window_us = WINDOW_US};
-    struct playout_queue *q = playout_queue_create(&config);
-    assert_non_null(q);
-    playout_queue_attach(q, PREBUFFER_US, 0, 0);
-    return q;
-}
-
-static int setup(void **state)
-{
-    *state = create();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    playout_queue_destroy(*state);
-    return 0;
-}
-
-static enum playout_put_result put_piece(struct playout_queue *q, struct playout_piece piece,
-                                         int16_t level, size_t count)
-{
-    uint8_t *pcm = malloc(count * 2 + 1);
-    assert_non_null(pcm);
-    for (size_t i = 0; i < count; i++) {
-        pcm[2 * i] = (uint8_t)level;
-        pcm[2 * i + 1] = (uint8_t)((uint16_t)level >> 8);
-    }
-    piece.media = bytes_view_of(pcm, count * 2);
-    const enum playout_put_result result = playout_queue_put(q, &piece);
-    free(pcm);
-    return result;
-}
-
-/* `count` samples of one level. */
-static enum playout_put_result put(struct playout_queue *q, uint32_t utterance, int16_t level,
-                                   size_t count, bool is_last)
-{
-    return put_piece(q, (struct playout_piece){.utterance = utterance, .is_last = is_last}, level,
-                     count);
-}
-
-static enum playout_put_result put_at(struct playout_queue *q, uint32_t utterance,
-                                      uint64_t offset_us, int16_t level, size_t count)
-{
-    return put_piece(q, (struct playout_piece){.utterance = utterance, .offset_us = offset_us},
-                     level, count);
-}
-
-static int16_t frame[FRAME];
-
-static void expect_slot(struct playout_queue *q, enum playout_slot slot, uint64_t now_us)
-{
-    memset(frame, 0x55, sizeof(frame));
-    assert_int_equal(playout_queue_take(q, frame, now_us), slot);
-}
-
-/* frame[from..to) has one level. */
-static void expect_level(size_t from, size_t to, int16_t level)
-{
-    for (size_t i = from; i < to; i++) {
-        assert_int_equal(frame[i], level);
-    }
-}
-
-/* frame[from..from + 5 ms) falls from a level to zero, and the rest of it is zero. */
-static void expect_fade(size_t from, int16_t level)
-{
-    for (size_t i = 0; i < FADE; i++) {
-        assert_int_equal(frame[from + i], level * (FADE - 1 - (int)i) / FADE);
-    }
-    expect_level(from + FADE, FRAME, 0);
-}
-
-static struct utterance_event expect_event(struct playout_queue *q, enum utterance_event_type type,
-                                           uint32_t utterance)
-{
-    struct utterance_event event;
-    assert_true(playout_queue_poll_event(q, &event));
-    assert_int_equal(event.type, type);
-    assert_int_equal(event.utterance, utterance);
-    return event;
-}
-
-static void expect_no_event(struct playout_queue *q)
-{
-    struct utterance_event event;
-    assert_false(playout_queue_poll_event(q, &event));
-}
-
-static uint64_t expect_credit(struct playout_queue *q)
-{
-    uint64_t limit_us = 0;
-    assert_true(playout_queue_poll_credit(q, &limit_us));
-    return limit_us;
-}
-
-static void expect_no_credit(struct playout_queue *q)
-{
-    uint64_t limit_us = 0;
-    assert_false(playout_queue_poll_credit(q, &limit_us));
-}
 
 static void an_utterance_is_spoken_to_the_sample_and_fades_out(void **state)
 {
@@ -201,27 +86,6 @@ static void utterances_that_touch_share_a_frame_and_the_encoder(void **state)
     expect_level(20, FRAME, 300);
     (void)expect_event(q, UTTERANCE_EVENT_DONE, 2);
     (void)expect_event(q, UTTERANCE_EVENT_STARTED, 3);
-}
-
-static void a_window_is_of_whole_samples(void **state)
-{
-    (void)state;
-    const struct playout_queue_config config = {.rate_hz = 8000, .window_us = 60100};
-    struct playout_queue *q = playout_queue_create(&config);
-    assert_int_equal(put(q, 1, 1, 481, false), PLAYOUT_PUT_CREDIT);
-    assert_int_equal(playout_queue_position(q).received_us, 60000);
-    playout_queue_destroy(q);
-}
-
-static void half_a_sample_is_refused(void **state)
-{
-    struct playout_queue *q = *state;
-    static const uint8_t pcm[3];
-    struct playout_piece piece = {.utterance = 1, .media = bytes_view_of(pcm, 3)};
-    assert_int_equal(playout_queue_put(q, &piece), PLAYOUT_PUT_BAD);
-    piece.media.len = 2;
-    assert_int_equal(playout_queue_put(q, &piece), PLAYOUT_PUT_OK);
-    assert_int_equal(playout_queue_position(q).received_total_us, US_PER_S / RATE_HZ);
 }
 
 static void an_underrun_fades_out_and_goes_on_with_20_ms(void **state)
@@ -320,77 +184,6 @@ static void a_reply_right_behind_a_flush_follows_the_fade(void **state)
     expect_level(0, FRAME, -700);
 }
 
-static void credit_is_the_window_and_what_was_consumed(void **state)
-{
-    struct playout_queue *q = *state;
-    const size_t window = RATE_HZ;
-    assert_int_equal(put(q, 1, 1, window, false), PLAYOUT_PUT_OK);
-    assert_int_equal(put(q, 1, 2, 1, false), PLAYOUT_PUT_CREDIT);
-    assert_int_equal(playout_queue_position(q).received_total_us, WINDOW_US);
-    expect_no_event(q);
-    for (int i = 0; i < 12; i++) {
-        expect_slot(q, i == 0 ? PLAYOUT_SLOT_FIRST : PLAYOUT_SLOT_SPEECH, 0);
-    }
-    (void)expect_event(q, UTTERANCE_EVENT_STARTED, 1);
-    expect_no_credit(q); /* 240 ms are not a quarter */
-    expect_slot(q, PLAYOUT_SLOT_SPEECH, 0);
-    assert_int_equal(expect_credit(q), WINDOW_US + 13 * FRAME_US);
-    expect_no_event(q);
-    /* The part within the limit is taken, the excess is not counted. */
-    assert_int_equal(put(q, 1, 3, 13 * FRAME + 1, false), PLAYOUT_PUT_CREDIT);
-    assert_int_equal(playout_queue_position(q).received_total_us, WINDOW_US + 13 * FRAME_US);
-    (void)playout_queue_flush(q, 1, 0);
-    (void)expect_event(q, UTTERANCE_EVENT_DONE, 1);
-    assert_int_equal(expect_credit(q), 2 * WINDOW_US + 13 * FRAME_US);
-    /* What is dropped for its number is received and consumed. */
-    assert_int_equal(put(q, 1, 4, window, false), PLAYOUT_PUT_STALE);
-    assert_int_equal(expect_credit(q), 3 * WINDOW_US + 13 * FRAME_US);
-}
-
-static void after_a_resume_what_was_received_is_dropped_to_the_sample(void **state)
-{
-    struct playout_queue *q = *state;
-    (void)put(q, 1, 100, 3 * FRAME, false); /* 60 ms */
-    static const struct {
-        uint64_t offset_us;
-        size_t samples;
-        enum playout_put_result result;
-        uint64_t received_us;
-    } c[] = {
-        {20000, FRAME, PLAYOUT_PUT_OK, 60000},     /* known */
-        {40000, 2 * FRAME, PLAYOUT_PUT_OK, 80000}, /* the second half is new */
-        {80042, FRAME, PLAYOUT_PUT_GAP, 80000},    /* a sample is missing */
-        {80020, FRAME, PLAYOUT_PUT_OK, 100000},    /* rounded, less than half a sample */
-        {0, FRAME, PLAYOUT_PUT_OK, 120000},        /* behind what was received */
-        {120000, 0, PLAYOUT_PUT_OK, 120000},
-    };
-    uint64_t total_us = 60000;
-    for (size_t i = 0; i < COUNT_OF(c); i++) {
-        const uint64_t before_us = playout_queue_position(q).received_us;
-        assert_int_equal(put_at(q, 1, c[i].offset_us, 200, c[i].samples), c[i].result);
-        assert_int_equal(playout_queue_position(q).received_us, c[i].received_us);
-        total_us += c[i].result == PLAYOUT_PUT_GAP ? FRAME_US : c[i].received_us - before_us;
-        assert_int_equal(playout_queue_position(q).received_total_us, total_us);
-    }
-    for (int i = 0; i < 6; i++) {
-        expect_slot(q, i == 0 ? PLAYOUT_SLOT_FIRST : PLAYOUT_SLOT_SPEECH, 0);
-        expect_level(0, FRAME, i < 3 ? 100 : 200);
-    }
-}
-
-static void an_offset_of_another_than_the_newest_is_stale_or_a_gap(void **state)
-{
-    struct playout_queue *q = *state;
-    (void)put(q, 4, 100, FRAME, true);
-    (void)put(q, 5, 100, FRAME, false);
-    assert_int_equal(put_at(q, 4, 20000, 1, FRAME), PLAYOUT_PUT_STALE);
-    assert_int_equal(put_at(q, 6, 20000, 1, FRAME), PLAYOUT_PUT_GAP); /* it never began */
-    assert_int_equal(playout_queue_position(q).utterance, 5);
-    (void)playout_queue_flush(q, 5, 0);
-    assert_int_equal(put_at(q, 5, 20000, 1, FRAME), PLAYOUT_PUT_STALE);
-    assert_int_equal(put_at(q, 5, 90000, 1, FRAME), PLAYOUT_PUT_STALE); /* gap or not */
-}
-
 static void an_end_finishes_all_and_begins_anew(void **state)
 {
     struct playout_queue *q = *state;
@@ -433,16 +226,6 @@ static void speech_may_start_at_once_only_where_nothing_sounds(void **state)
     expect_slot(q, PLAYOUT_SLOT_FIRST, 0);
 }
 
-static void heard_is_what_left_less_half_the_way_and_the_buffer(void **state)
-{
-    (void)state;
-    assert_int_equal(playout_queue_heard_us(1240000, 100000), 1130000);
-    assert_int_equal(playout_queue_heard_us(110000, 100000), 0);
-    assert_int_equal(playout_queue_heard_us(110001, 100000), 1);
-    assert_int_equal(playout_queue_heard_us(0, 0), 0);
-    assert_int_equal(playout_queue_heard_us(1000, UINT64_MAX), 0);
-}
-
 static void every_sample_is_spoken_once_and_in_order(void **state)
 {
     struct playout_queue *q = *state;
@@ -476,8 +259,6 @@ static void every_sample_is_spoken_once_and_in_order(void **state)
                      UINT64_C(59999) * US_PER_S / RATE_HZ);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -485,20 +266,14 @@ int main(void)
         TEST(a_fade_goes_on_in_the_frame_after),
         TEST(an_utterance_waits_for_its_prebuffer_or_its_end),
         TEST(utterances_that_touch_share_a_frame_and_the_encoder),
-        TEST(half_a_sample_is_refused),
         TEST(an_underrun_fades_out_and_goes_on_with_20_ms),
         TEST(an_underrun_at_the_edge_of_a_frame_is_told_in_the_next_slot),
         TEST(speech_that_resumes_in_the_tail_keeps_the_encoder),
         TEST(a_flush_cuts_the_queue_and_leaves_only_the_fade),
         TEST(a_flush_of_what_was_spoken_last_takes_its_copies_back),
-        TEST(a_window_is_of_whole_samples),
         TEST(a_reply_right_behind_a_flush_follows_the_fade),
-        TEST(credit_is_the_window_and_what_was_consumed),
         TEST(speech_may_start_at_once_only_where_nothing_sounds),
-        TEST(after_a_resume_what_was_received_is_dropped_to_the_sample),
-        TEST(an_offset_of_another_than_the_newest_is_stale_or_a_gap),
         TEST(an_end_finishes_all_and_begins_anew),
-        TEST(heard_is_what_left_less_half_the_way_and_the_buffer),
         TEST(every_sample_is_spoken_once_and_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
