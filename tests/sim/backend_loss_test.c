@@ -1,16 +1,7 @@
 /* backend_loss_test.c - calls whose voice agent dies and comes back, in virtual time */
-#include "tests/testing.h"
+#include "tests/sim/fleet_world.h"
 
-#include "tests/support/sim_fleet.h"
-#include "tests/virtual_time.h"
-
-#define SECOND  US_PER_S
 #define AWAY_US (300 * US_PER_MS) /* a few redials */
-
-void sim_fleet_set_time(uint64_t now_us)
-{
-    virtual_time_us = now_us;
-}
 
 static struct sim_fleet_config network(uint64_t seed, enum dialogue_mode mode, bool keeps_calls)
 {
@@ -20,11 +11,6 @@ static struct sim_fleet_config network(uint64_t seed, enum dialogue_mode mode, b
                                      .cluster.mode = mode,
                                      .cluster.tone_hz = 1000,
                                      .cluster.keeps_calls = keeps_calls};
-}
-
-static void run_for(struct sim_fleet *f, uint64_t us)
-{
-    sim_fleet_run(f, sim_fleet_now(f) + us);
 }
 
 /* How many frames of this type passed since `since_us`, and the first of them. */

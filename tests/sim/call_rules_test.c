@@ -1,34 +1,8 @@
 /* call_rules_test.c - the rules of a call, watched on the wire of whole calls in virtual time */
-#include "tests/testing.h"
+#include "tests/sim/fleet_world.h"
 
-#include "tests/support/sim_fleet.h"
-#include "tests/virtual_time.h"
-
-#define SECOND         US_PER_S
 #define DELAY_US       15000
 #define MAX_UTTERANCES 64
-
-void sim_fleet_set_time(uint64_t now_us)
-{
-    virtual_time_us = now_us;
-}
-
-static struct sim_fleet_config quiet_network(uint64_t seed)
-{
-    print_message("seed %llu\n", (unsigned long long)seed);
-    return (struct sim_fleet_config){
-        .seed = seed, .link.delay_us = DELAY_US, .cluster.mode = DIALOGUE_ECHO};
-}
-
-static void run_for(struct sim_fleet *f, uint64_t us)
-{
-    sim_fleet_run(f, sim_fleet_now(f) + us);
-}
-
-static uint64_t ended(const struct sim_fleet *f, enum session_end_reason reason)
-{
-    return metric_get(&sim_fleet_counters(f)->sessions_ended[reason]);
-}
 
 /* The first frame of this type behind `from`; NULL = none. */
 static const struct sim_frame *find_frame(const struct sim_fleet *f, enum backend_frame_type type,

@@ -1,21 +1,12 @@
 /* channels_test.c - whole calls with data channels, over links that lose, repeat and reorder */
-#include "tests/testing.h"
-
-#include "tests/support/sim_fleet.h"
-#include "tests/virtual_time.h"
+#include "tests/sim/fleet_world.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SECOND        US_PER_S
 #define STEP_US       (5 * US_PER_MS)
 #define MESSAGE_BYTES 262144
 #define ANSWERS_MAX   64
-
-void sim_fleet_set_time(uint64_t now_us)
-{
-    virtual_time_us = now_us;
-}
 
 /* A call with a scripted agent that says every event back, and what the client heard. */
 struct world {
@@ -63,7 +54,7 @@ static void take_texts(struct world *w)
     }
 }
 
-static void run_for(struct world *w, uint64_t us)
+static void world_run_for(struct world *w, uint64_t us)
 {
     const uint64_t until_us = sim_fleet_now(w->fleet) + us;
     while (sim_fleet_now(w->fleet) < until_us) {
@@ -97,7 +88,7 @@ static void place(struct world *w, struct sim_fleet_config config, bool resumes)
 static void open_world(struct world *w, struct sim_fleet_config config)
 {
     place(w, config, true);
-    run_for(w, SECOND);
+    world_run_for(w, SECOND);
     assert_int_equal(sim_data_state(w->data, w->events), SIM_DATA_OPEN);
 }
 
@@ -108,7 +99,7 @@ static void close_world(struct world *w)
     sim_journal_destroy(w->journal);
 }
 
-static uint64_t ended(const struct world *w, enum session_end_reason reason)
+static uint64_t world_ended(const struct world *w, enum session_end_reason reason)
 {
     return metric_get(&sim_fleet_counters(w->fleet)->sessions_ended[reason]);
 }
@@ -138,7 +129,7 @@ static void texts_of_all_sizes_come_back_in_both_dtls_roles(void **state)
         for (size_t i = 0; i < COUNT_OF(size); i++) {
             w.wanted = bytes_view_of(text, size[i]);
             assert_true(sim_data_send(w.data, w.events, true, w.wanted, sim_fleet_now(w.fleet)));
-            run_for(&w, 3 * SECOND);
+            world_run_for(&w, 3 * SECOND);
             assert_int_equal(w.count, i + 1);
         }
         close_world(&w);
@@ -156,15 +147,15 @@ static void texts_come_once_and_in_order_over_a_bad_link(void **state)
         config.link.repeat_per_mille = 20;
         config.link.jitter_us = 30000;
         place(&w, config, true);
-        run_for(&w, 5 * SECOND);
+        world_run_for(&w, 5 * SECOND);
         for (unsigned i = 0; i < 200; i++) {
             (void)snprintf(text, sizeof(text), "%u", i);
             say(&w, text);
             const uint32_t before = w.count;
-            run_for(&w, 20 * US_PER_MS);
+            world_run_for(&w, 20 * US_PER_MS);
             assert_true(w.count == before || (unsigned)atoi(w.latest) == w.count - 1);
         }
-        run_for(&w, 15 * SECOND);
+        world_run_for(&w, 15 * SECOND);
         assert_int_equal(w.count, 200);
         assert_string_equal(w.latest, "199");
         close_world(&w);
@@ -181,16 +172,16 @@ static void other_channels_open_close_and_are_refused(void **state)
     open_world(&w, network(32));
     for (int i = 0; i < 100; i++) {
         const uint16_t one = sim_data_open(w.data, "chat", sim_fleet_now(w.fleet));
-        run_for(&w, SECOND / 10);
+        world_run_for(&w, SECOND / 10);
         assert_int_equal(sim_data_state(w.data, one), SIM_DATA_OPEN);
         sim_data_close(w.data, one, sim_fleet_now(w.fleet));
-        run_for(&w, SECOND / 10);
+        world_run_for(&w, SECOND / 10);
         assert_int_equal(sim_data_state(w.data, one), SIM_DATA_CLOSED);
     }
     for (size_t i = 0; i < COUNT_OF(stream); i++) {
         stream[i] = sim_data_open(w.data, "chat", sim_fleet_now(w.fleet));
     }
-    run_for(&w, 10 * SECOND);
+    world_run_for(&w, 10 * SECOND);
     for (size_t i = 0; i < COUNT_OF(stream); i++) {
         open += sim_data_state(w.data, stream[i]) == SIM_DATA_OPEN;
         closed += sim_data_state(w.data, stream[i]) == SIM_DATA_CLOSED;
@@ -198,7 +189,7 @@ static void other_channels_open_close_and_are_refused(void **state)
     assert_int_equal(open, DATA_CHANNELS_MAX - 1);
     assert_int_equal(closed, COUNT_OF(stream) - open);
     say(&w, "still there");
-    run_for(&w, SECOND);
+    world_run_for(&w, SECOND);
     assert_string_equal(w.latest, "still there");
     close_world(&w);
 }
@@ -212,10 +203,10 @@ static void what_a_client_says_while_its_backend_is_away_is_kept(void **state)
         struct world w;
         char text[32];
         place(&w, network(33), resumes != 0);
-        run_for(&w, SECOND);
+        world_run_for(&w, SECOND);
         const uint64_t lost_us = sim_fleet_now(w.fleet);
         sim_fleet_lose_backend(w.fleet, 3 * SECOND);
-        run_for(&w, SECOND / 2);
+        world_run_for(&w, SECOND / 2);
         assert_int_equal(w.count, 1);
         assert_non_null(strstr(w.latest, "\"code\":\"backend_lost\""));
         assert_true(w.latest_us - lost_us < 500000);
@@ -223,9 +214,9 @@ static void what_a_client_says_while_its_backend_is_away_is_kept(void **state)
             (void)snprintf(text, sizeof(text), "%u", i);
             say(&w, text);
         }
-        run_for(&w, 2 * SECOND);
+        world_run_for(&w, 2 * SECOND);
         assert_int_equal(w.heard_by_agent, 0);
-        run_for(&w, 3 * SECOND);
+        world_run_for(&w, 3 * SECOND);
         assert_int_equal(w.heard_by_agent, 50);
         assert_int_equal(w.count, 51);
         assert_string_equal(w.latest, "49");
@@ -247,9 +238,9 @@ static void a_flood_to_an_agent_that_does_not_read_loses_nothing(void **state)
                              sim_fleet_now(w.fleet))) {
             said++;
         }
-        run_for(&w, 20 * US_PER_MS);
+        world_run_for(&w, 20 * US_PER_MS);
     }
-    run_for(&w, 10 * SECOND);
+    world_run_for(&w, 10 * SECOND);
     assert_true(said > 200); /* 13 MB in 8 s: at most 2 MB each second, and the burst */
     assert_in_range(said, 0, (4000000 + 8 * 2000000 + 2 * 1048576) / sizeof(text));
     assert_int_equal(w.heard_by_agent, said);
@@ -266,10 +257,10 @@ static void a_client_that_reads_nothing_is_ended_as_too_slow(void **state)
     for (int i = 0; i < 40 && sim_fleet_session(w.fleet) != NULL; i++) {
         (void)sim_backend_say_event(w.agent, bytes_view_of(text, sizeof(text)),
                                     sim_fleet_now(w.fleet));
-        run_for(&w, 50 * US_PER_MS);
+        world_run_for(&w, 50 * US_PER_MS);
     }
-    run_for(&w, SECOND);
-    assert_int_equal(ended(&w, SESSION_END_SLOW_READER), 1);
+    world_run_for(&w, SECOND);
+    assert_int_equal(world_ended(&w, SESSION_END_SLOW_READER), 1);
     assert_null(sim_fleet_session(w.fleet));
     close_world(&w);
 }
@@ -281,10 +272,10 @@ static void events_before_the_channel_wait_for_it(void **state)
     (void)state;
     config.link.delay_us = 200000;
     place(&w, config, true);
-    run_for(&w, 100 * US_PER_MS);
+    world_run_for(&w, 100 * US_PER_MS);
     assert_true(
         sim_backend_say_event(w.agent, bytes_view_of_text("early"), sim_fleet_now(w.fleet)));
-    run_for(&w, 4 * SECOND);
+    world_run_for(&w, 4 * SECOND);
     assert_int_equal(w.count, 1);
     assert_string_equal(w.latest, "early");
     close_world(&w);
@@ -299,13 +290,13 @@ static void a_client_hears_thirty_seconds_before_its_time_is_up(void **state)
     (void)state;
     config.cluster.duration_max_us = 40 * SECOND;
     open_world(&w, config);
-    run_for(&w, 8900 * US_PER_MS);
+    world_run_for(&w, 8900 * US_PER_MS);
     assert_int_equal(w.count, 0);
-    run_for(&w, 200 * US_PER_MS);
+    world_run_for(&w, 200 * US_PER_MS);
     assert_int_equal(w.count, 1);
     assert_non_null(strstr(w.latest, "\"code\":\"session_expiring\""));
-    run_for(&w, 31 * SECOND);
-    assert_int_equal(ended(&w, SESSION_END_DURATION), 1);
+    world_run_for(&w, 31 * SECOND);
+    assert_int_equal(world_ended(&w, SESSION_END_DURATION), 1);
     assert_int_equal(w.count, 1);
     close_world(&w);
 }
@@ -318,7 +309,7 @@ static void the_servers_end_is_quiet(void **state)
         struct world w;
         open_world(&w, network(38));
         const uint16_t chat = sim_data_open(w.data, "chat", sim_fleet_now(w.fleet));
-        run_for(&w, SECOND);
+        world_run_for(&w, SECOND);
         assert_true(
             sim_backend_say_event(w.agent, bytes_view_of_text("goodbye"), sim_fleet_now(w.fleet)));
         if (is_agents != 0) {
@@ -328,17 +319,17 @@ static void the_servers_end_is_quiet(void **state)
             sim_fleet_hang_up(w.fleet);
         }
         const uint64_t end_us = sim_fleet_now(w.fleet);
-        run_for(&w, 80 * US_PER_MS);
+        world_run_for(&w, 80 * US_PER_MS);
         assert_string_equal(w.latest, "goodbye");
         assert_int_equal(sim_data_state(w.data, w.events), SIM_DATA_CLOSED);
         assert_int_equal(sim_data_state(w.data, chat), SIM_DATA_CLOSED);
         assert_false(sim_client_heard(sim_fleet_client(w.fleet))->was_closed);
         while (!sim_client_heard(sim_fleet_client(w.fleet))->was_closed) {
-            run_for(&w, STEP_US);
+            world_run_for(&w, STEP_US);
             assert_true(sim_fleet_now(w.fleet) < end_us + SECOND);
         }
         assert_true(sim_fleet_now(w.fleet) >= end_us + 100000);
-        run_for(&w, SECOND);
+        world_run_for(&w, SECOND);
         assert_null(sim_fleet_session(w.fleet));
         close_world(&w);
     }
@@ -372,8 +363,8 @@ static void however_a_client_leaves_the_call_is_gone_within_a_second(void **stat
         struct world w;
         open_world(&w, network(39));
         leave(&w, (enum leaving)how);
-        run_for(&w, SECOND);
-        assert_int_equal(ended(&w, SESSION_END_CLIENT_CLOSED), 1);
+        world_run_for(&w, SECOND);
+        assert_int_equal(world_ended(&w, SESSION_END_CLIENT_CLOSED), 1);
         assert_null(sim_fleet_session(w.fleet));
         close_world(&w);
     }
@@ -385,9 +376,9 @@ static void a_client_that_closes_another_channel_stays(void **state)
     (void)state;
     open_world(&w, network(40));
     const uint16_t chat = sim_data_open(w.data, "chat", sim_fleet_now(w.fleet));
-    run_for(&w, SECOND);
+    world_run_for(&w, SECOND);
     sim_data_close(w.data, chat, sim_fleet_now(w.fleet));
-    run_for(&w, SECOND);
+    world_run_for(&w, SECOND);
     assert_non_null(sim_fleet_session(w.fleet));
     close_world(&w);
 }

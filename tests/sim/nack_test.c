@@ -1,15 +1,5 @@
 /* nack_test.c - what a client asks for again comes again, if that was agreed */
-#include "tests/testing.h"
-
-#include "tests/support/sim_fleet.h"
-#include "tests/virtual_time.h"
-
-#define SECOND US_PER_S
-
-void sim_fleet_set_time(uint64_t now_us)
-{
-    virtual_time_us = now_us;
-}
+#include "tests/sim/fleet_world.h"
 
 static struct sim_fleet *lossy_call(bool has_nack)
 {

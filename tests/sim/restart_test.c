@@ -1,27 +1,5 @@
 /* restart_test.c - restarts of ICE in whole calls: clients that roam, answers that get lost */
-#include "tests/testing.h"
-
-#include "tests/support/sim_fleet.h"
-#include "tests/virtual_time.h"
-
-#define SECOND US_PER_S
-
-void sim_fleet_set_time(uint64_t now_us)
-{
-    virtual_time_us = now_us;
-}
-
-static struct sim_fleet_config quiet_network(uint64_t seed)
-{
-    print_message("seed %llu\n", (unsigned long long)seed);
-    return (struct sim_fleet_config){
-        .seed = seed, .link.delay_us = 15000, .cluster.mode = DIALOGUE_ECHO};
-}
-
-static void run_for(struct sim_fleet *f, uint64_t us)
-{
-    sim_fleet_run(f, sim_fleet_now(f) + us);
-}
+#include "tests/sim/fleet_world.h"
 
 static struct net_addr address_of(const char *text)
 {
