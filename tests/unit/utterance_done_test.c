@@ -1,36 +1,11 @@
 /* utterance_done_test.c - done exactly once, in the order of ids, also when backends come and go */
-#include "tests/testing.h"
-
-#include "services/transceiver/core/media/utterance_table.h"
-
-#define FRAME  UTTERANCE_FRAME_TICKS
-#define NOW_US (50 * US_PER_S)
+#include "tests/unit/utterance_world.h"
 
 static const struct utterance_pace pace = {.prebuffer_ticks = FRAME};
 
 static int setup(void **state)
 {
-    struct utterance_table *t = utterance_table_create();
-    assert_non_null(t);
-    utterance_table_attach(t, &pace, NOW_US);
-    *state = t;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    utterance_table_destroy(*state);
-    return 0;
-}
-
-static enum utterance_admission piece(struct utterance_table *t, uint32_t id, uint64_t ticks,
-                                      bool is_last)
-{
-    const enum utterance_admission admission = utterance_table_admit(t, id);
-    if (admission == UTTERANCE_WELCOME) {
-        utterance_table_add(t, ticks, is_last);
-    }
-    return admission;
+    return open_table(state, &pace);
 }
 
 /* One frame is spoken, to its end. */
@@ -55,12 +30,6 @@ static void expect_done(struct utterance_table *t, uint32_t id, enum utterance_r
     assert_int_equal(event.type, UTTERANCE_EVENT_DONE);
     assert_int_equal(event.utterance, id);
     assert_int_equal(event.reason, reason);
-}
-
-static void expect_nothing(struct utterance_table *t)
-{
-    struct utterance_event event;
-    assert_false(utterance_table_poll_event(t, &event));
 }
 
 /* Said to the end at now_us, and told so. */
@@ -284,7 +253,7 @@ static void ticks_and_microseconds_tell_the_same_place(void **state)
     assert_true(utterance_ticks_of_us(UINT64_MAX, 1) > UINT64_MAX / 1000 * 47);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, close_table)
 
 int main(void)
 {

@@ -1,38 +1,14 @@
 /* utterance_table_test.c - the life cycle, line by line (docs/backend-protocol.md, "Utterances") */
-#include "tests/testing.h"
+#include "tests/unit/utterance_world.h"
 
-#include "services/transceiver/core/media/utterance_table.h"
-
-#define FRAME     UTTERANCE_FRAME_TICKS
 #define PREBUFFER (2 * FRAME)
 #define FRAME_US  (20 * US_PER_MS)
-#define NOW_US    (50 * US_PER_S)
 
 static const struct utterance_pace pace = {.prebuffer_ticks = PREBUFFER};
 
 static int setup(void **state)
 {
-    struct utterance_table *t = utterance_table_create();
-    assert_non_null(t);
-    utterance_table_attach(t, &pace, NOW_US);
-    *state = t;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    utterance_table_destroy(*state);
-    return 0;
-}
-
-static enum utterance_admission piece(struct utterance_table *t, uint32_t id, uint64_t ticks,
-                                      bool is_last)
-{
-    const enum utterance_admission admission = utterance_table_admit(t, id);
-    if (admission == UTTERANCE_WELCOME) {
-        utterance_table_add(t, ticks, is_last);
-    }
-    return admission;
+    return open_table(state, &pace);
 }
 
 /* A slot of 20 ms: how much of it is speech. */
@@ -70,12 +46,6 @@ static void expect_done(struct utterance_table *t, uint32_t id, enum utterance_r
     assert_int_equal(done.queued_ticks, 0);
 }
 
-static void expect_nothing(struct utterance_table *t)
-{
-    struct utterance_event event;
-    assert_false(utterance_table_poll_event(t, &event));
-}
-
 static void a_queued_one_starts_with_its_prebuffer_or_complete(void **state)
 {
     (void)state;
@@ -103,7 +73,7 @@ static void a_queued_one_starts_with_its_prebuffer_or_complete(void **state)
         if (c[i].is_last) {
             expect_done(t, 3, UTTERANCE_PLAYED, c[i].ticks);
         }
-        (void)teardown(&world);
+        (void)close_table(&world);
     }
 }
 
@@ -198,7 +168,7 @@ static void two_seconds_of_underrun_are_starved(void **state)
         expect_done(t, 1, UTTERANCE_STARVED, sent);
         assert_int_equal(utterance_table_queued(t), 0);
         assert_int_equal(piece(t, 1, 10, false), UTTERANCE_STALE);
-        (void)teardown(&world);
+        (void)close_table(&world);
     }
 }
 
@@ -413,7 +383,7 @@ static void the_wildcard_is_all_that_were_seen(void **state)
         assert_int_equal(flushed.dropped_ticks, 2 * FRAME);
         assert_int_equal(piece(t, 9, FRAME, false), UTTERANCE_STALE);
         assert_int_equal(piece(t, 10, PREBUFFER, false), UTTERANCE_WELCOME);
-        (void)teardown(&world);
+        (void)close_table(&world);
     }
 }
 
@@ -467,7 +437,7 @@ static void progress_is_told_each_time_so_much_was_spoken(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, close_table)
 
 int main(void)
 {
