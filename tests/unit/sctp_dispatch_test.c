@@ -68,6 +68,16 @@ static void begin(struct fixture *f)
     assert_int_equal(f->bytes[SCTP_HEADER_BYTES], SCTP_CHUNK_COOKIE_ECHO);
 }
 
+static void connect(struct fixture *f)
+{
+    struct sctp_event event;
+    begin(f);
+    comes(f);
+    peer_gets(f);
+    assert_true(sctp_association_poll_event(f->a, &event));
+    assert_int_equal(event.kind, SCTP_EVENT_CONNECTED);
+}
+
 /* More chunks, behind those of the packet. */
 static struct byte_writer reopen(struct fixture *f)
 {
@@ -76,6 +86,13 @@ static struct byte_writer reopen(struct fixture *f)
     w.len = f->len;
     memset(f->bytes + SCTP_HEADER_BYTES - 4, 0, 4);
     return w;
+}
+
+/* With nothing in it. */
+static struct byte_writer reopen_empty(struct fixture *f)
+{
+    f->len = SCTP_HEADER_BYTES;
+    return reopen(f);
 }
 
 static void close_packet(struct fixture *f, struct byte_writer *w)
@@ -95,6 +112,22 @@ static void add_data(struct byte_writer *w, uint32_t tsn, const char *text)
                                    .ppid = 51,
                                    .payload = bytes_view_of_text(text)};
     sctp_wire_write_data(w, &data);
+}
+
+static void add_number(struct byte_writer *w, enum sctp_chunk_type type, uint32_t number)
+{
+    const size_t begin = sctp_wire_begin_chunk(w, type, 0);
+    byte_writer_u32(w, number);
+    sctp_wire_end(w, begin);
+}
+
+static void add_sack(struct byte_writer *w, uint32_t cumulative_tsn)
+{
+    const size_t begin = sctp_wire_begin_chunk(w, SCTP_CHUNK_SACK, 0);
+    byte_writer_u32(w, cumulative_tsn);
+    byte_writer_u32(w, SCTP_RECEIVE_BYTES_MAX);
+    byte_writer_u32(w, 0); /* gaps and duplicates */
+    sctp_wire_end(w, begin);
 }
 
 static void event_comes(struct fixture *f, enum sctp_event_kind kind)
@@ -136,11 +169,63 @@ static void connected_comes_before_the_data_of_the_same_packet(void **state)
     no_event_comes(f);
 }
 
+static void send_3(struct fixture *f)
+{
+    struct bytes_view packet;
+    const struct sctp_message message = {.stream = 3, .data = bytes_view_of_text("x")};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(sctp_association_send(f->a, &message, NULL, NOW_US), SCTP_SEND_OK);
+    }
+    assert_true(sctp_association_poll_packet(f->a, &packet, NOW_US)); /* it is lost */
+}
+
+/* Each costs a walk through all that is under way: a packet of them must not cost thousands. */
+static void of_two_acknowledgements_in_a_packet_the_first_counts(void **state)
+{
+    struct fixture *f = *state;
+    connect(f);
+    send_3(f);
+    const size_t all_bytes = sctp_association_buffered_bytes(f->a);
+    struct byte_writer w = reopen_empty(f);
+    add_sack(&w, OUR_TSN);
+    add_sack(&w, OUR_TSN + 2);
+    close_packet(f, &w);
+    comes(f);
+    assert_int_equal(sctp_association_buffered_bytes(f->a), all_bytes / 3 * 2);
+    w = reopen_empty(f); /* it may come with a SACK: RFC 9260 s.9.2 */
+    add_sack(&w, OUR_TSN);
+    add_number(&w, SCTP_CHUNK_SHUTDOWN, OUR_TSN + 1);
+    add_number(&w, SCTP_CHUNK_SHUTDOWN, OUR_TSN + 2);
+    close_packet(f, &w);
+    comes(f);
+    assert_int_equal(sctp_association_buffered_bytes(f->a), all_bytes / 3);
+    w = reopen_empty(f);
+    add_sack(&w, OUR_TSN + 2);
+    close_packet(f, &w);
+    comes(f);
+    assert_int_equal(sctp_association_buffered_bytes(f->a), 0);
+}
+
+static void of_two_forward_tsns_in_a_packet_too(void **state)
+{
+    struct fixture *f = *state;
+    connect(f);
+    struct byte_writer w = reopen_empty(f);
+    add_number(&w, SCTP_CHUNK_FORWARD_TSN, PEER_TSN);
+    add_number(&w, SCTP_CHUNK_FORWARD_TSN, PEER_TSN + 9);
+    add_data(&w, PEER_TSN + 1, "one");
+    close_packet(f, &w);
+    comes(f);
+    message_comes(f, "one");
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         CASE(connected_comes_before_the_data_of_the_same_packet),
+        CASE(of_two_acknowledgements_in_a_packet_the_first_counts),
+        CASE(of_two_forward_tsns_in_a_packet_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,6 +100,15 @@ static void take_re_config(struct sctp_association *a, const struct sctp_chunk *
     }
 }
 
+/* Each walks through all that is under way or waits, and a packet has room for thousands. Nobody
+ * has two to say in one: the second is not looked at, and if it was meant it comes again. */
+static bool is_first(bool *had)
+{
+    const bool is_first = !*had;
+    *had = true;
+    return is_first;
+}
+
 /* What only an association that is open takes. False: a type that nobody knows. */
 static bool take_open_chunk(struct sctp_association *a, const struct sctp_chunk *chunk,
                             uint64_t now_us)
@@ -109,13 +118,17 @@ static bool take_open_chunk(struct sctp_association *a, const struct sctp_chunk 
         take_data(a, chunk);
         return true;
     case SCTP_CHUNK_SACK:
-        take_sack(a, chunk, now_us);
+        if (is_first(&a->had.sack)) {
+            take_sack(a, chunk, now_us);
+        }
         return true;
     case SCTP_CHUNK_HEARTBEAT:
         take_heartbeat(a, chunk);
         return true;
     case SCTP_CHUNK_SHUTDOWN:
-        take_shutdown(a, chunk, now_us);
+        if (is_first(&a->had.shutdown)) {
+            take_shutdown(a, chunk, now_us);
+        }
         return true;
     case SCTP_CHUNK_SHUTDOWN_ACK:
         take_shutdown_ack(a);
@@ -124,7 +137,7 @@ static bool take_open_chunk(struct sctp_association *a, const struct sctp_chunk 
         take_re_config(a, chunk, now_us);
         return true;
     case SCTP_CHUNK_FORWARD_TSN:
-        if (!sctp_inbound_forward_tsn(a->in, chunk)) {
+        if (is_first(&a->had.forward_tsn) && !sctp_inbound_forward_tsn(a->in, chunk)) {
             sctp_endpoint_end(a, SCTP_EVENT_FAILED);
         }
         return true;
@@ -277,6 +290,7 @@ static void take_chunks(struct sctp_association *a, struct byte_reader *r,
 {
     struct sctp_chunk chunk = *first;
     bool goes_on = true;
+    memset(&a->had, 0, sizeof(a->had));
     while (goes_on) {
         goes_on = take_chunk(a, &chunk, now_us) && a->state != SCTP_STATE_ENDED &&
                   sctp_wire_next_chunk(r, &chunk);

@@ -32,6 +32,11 @@ struct sctp_association {
     struct sctp_shutdown shutdown;
     struct byte_writer control; /* chunks that answer what came, for the next packet */
     uint8_t control_bytes[SCTP_PACKET_BYTES_MAX];
+    struct {
+        bool sack;
+        bool shutdown;
+        bool forward_tsn;
+    } had;           /* in this packet */
     size_t lone_len; /* `packet` holds one that leaves before all others, and as it is */
     uint8_t packet[SCTP_PACKET_BYTES_MAX];
 };
