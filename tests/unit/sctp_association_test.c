@@ -338,7 +338,7 @@ static void a_shutdown_waits_for_what_was_sent(void **state)
         }
         sctp_pair_run_until(p, p->now_us + 5 * US_PER_S);
         assert_int_equal(notes, 3);
-        assert_int_equal(note[0].message.data.len, sizeof(bytes));
+        assert_int_equal(note[both].message.data.len, sizeof(bytes)); /* [0]: of the peer's wish */
         assert_int_equal(count_events(SCTP_EVENT_CLOSED, 0), 1);
         assert_int_equal(count_events(SCTP_EVENT_CLOSED, 1), 1);
         sctp_pair_destroy(p);

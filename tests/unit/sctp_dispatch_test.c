@@ -219,6 +219,76 @@ static void of_two_forward_tsns_in_a_packet_too(void **state)
     message_comes(f, "one");
 }
 
+static void shutdown_comes(struct fixture *f, uint32_t cumulative_tsn)
+{
+    struct byte_writer w = reopen_empty(f);
+    add_number(&w, SCTP_CHUNK_SHUTDOWN, cumulative_tsn);
+    close_packet(f, &w);
+    comes(f);
+}
+
+static uint8_t answer(struct fixture *f)
+{
+    struct bytes_view packet;
+    return sctp_association_poll_packet(f->a, &packet, NOW_US) ? packet.data[SCTP_HEADER_BYTES]
+                                                               : UINT8_MAX;
+}
+
+/* Who waits for the end of the hand-shake waits for a client that may be gone. */
+static void a_shutdown_is_told_at_once_and_answered_all_the_same(void **state)
+{
+    struct fixture *f = *state;
+    const struct sctp_message message = {.stream = 3, .data = bytes_view_of_text("x")};
+    connect(f);
+    send_3(f);
+    shutdown_comes(f, OUR_TSN - 1);
+    event_comes(f, SCTP_EVENT_CLOSED);
+    assert_int_equal(sctp_association_send(f->a, &message, NULL, NOW_US), SCTP_SEND_NOT_CONNECTED);
+    assert_int_equal(answer(f), UINT8_MAX); /* s.9.2: when all has been acknowledged */
+    shutdown_comes(f, OUR_TSN + 2);
+    assert_int_equal(answer(f), SCTP_CHUNK_SHUTDOWN_ACK);
+    shutdown_comes(f, OUR_TSN + 2);
+    assert_int_equal(answer(f), SCTP_CHUNK_SHUTDOWN_ACK);
+    struct byte_writer w = reopen_empty(f);
+    sctp_wire_write_bare(&w, SCTP_CHUNK_SHUTDOWN_COMPLETE, 0);
+    close_packet(f, &w);
+    comes(f);
+    no_event_comes(f);
+    assert_int_equal(sctp_association_next_timeout(f->a), TIME_NEVER);
+}
+
+static void closed_comes_behind_what_the_peer_said_and_is_the_last(void **state)
+{
+    struct fixture *f = *state;
+    struct sctp_message message;
+    const uint16_t stream = 3;
+    connect(f);
+    assert_true(sctp_association_reset_streams(f->a, &stream, 1, NOW_US));
+    assert_int_equal(answer(f), SCTP_CHUNK_RE_CONFIG);
+    struct byte_writer w = reopen_empty(f);
+    add_data(&w, PEER_TSN, "one");
+    add_number(&w, SCTP_CHUNK_SHUTDOWN, OUR_TSN - 1);
+    add_data(&w, PEER_TSN + 1, "two");
+    close_packet(f, &w);
+    comes(f);
+    no_event_comes(f);
+    message_comes(f, "one");
+    message_comes(f, "two");
+    event_comes(f, SCTP_EVENT_CLOSED);
+    w = reopen_empty(f);
+    add_data(&w, PEER_TSN + 2, "three");
+    close_packet(f, &w);
+    comes(f);
+    assert_false(sctp_association_poll_message(f->a, &message));
+    no_event_comes(f);
+    for (int i = 0; i < 50; i++) { /* and when nobody answers, there is no second end */
+        sctp_association_tick(f->a, sctp_association_next_timeout(f->a));
+        (void)answer(f);
+        no_event_comes(f);
+    }
+    assert_int_equal(sctp_association_next_timeout(f->a), TIME_NEVER);
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -226,6 +296,8 @@ int main(void)
         CASE(connected_comes_before_the_data_of_the_same_packet),
         CASE(of_two_acknowledgements_in_a_packet_the_first_counts),
         CASE(of_two_forward_tsns_in_a_packet_too),
+        CASE(a_shutdown_is_told_at_once_and_answered_all_the_same),
+        CASE(closed_comes_behind_what_the_peer_said_and_is_the_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

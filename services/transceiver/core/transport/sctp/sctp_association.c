@@ -204,9 +204,15 @@ bool sctp_association_poll_packet(struct sctp_association *a, struct bytes_view 
 
 /* --- messages and events ---------------------------------------------------------------------- */
 
+/* The end was polled, and is the last. */
+static bool is_over(const struct sctp_association *a)
+{
+    return a->is_end_known && !a->is_end_due;
+}
+
 static bool has_arrival(const struct sctp_association *a, enum sctp_arrival_kind *kind)
 {
-    return a->in != NULL && sctp_inbound_peek(a->in, kind);
+    return a->in != NULL && !is_over(a) && sctp_inbound_peek(a->in, kind);
 }
 
 bool sctp_association_poll_message(struct sctp_association *a, struct sctp_message *out)
@@ -240,6 +246,9 @@ bool sctp_association_poll_event(struct sctp_association *a, struct sctp_event *
 {
     enum sctp_arrival_kind kind = SCTP_ARRIVAL_MESSAGE;
     *out = (struct sctp_event){0};
+    if (is_over(a)) {
+        return false;
+    }
     if (a->is_connected_due) {
         a->is_connected_due = false;
         out->kind = SCTP_EVENT_CONNECTED;

@@ -43,8 +43,9 @@ enum sctp_event_kind {
     SCTP_EVENT_RESET_REFUSED,        /* by the peer: nothing of `stream` has changed */
     SCTP_EVENT_MESSAGE_DROPPED, /* one for `stream` was longer than message_bytes_max, or came in so
                                  * small pieces that SCTP_RECEIVE_BYTES_MAX does not hold them */
-    SCTP_EVENT_CLOSED,          /* by SHUTDOWN of either side or ABORT of the peer. The last. */
-    SCTP_EVENT_FAILED           /* no answer, no memory. The last. */
+    SCTP_EVENT_CLOSED, /* SHUTDOWN or ABORT of the peer has come, or its answer to ours. The last: no
+                        * message follows. Packets may: the hand-shake is the association's. */
+    SCTP_EVENT_FAILED  /* no answer, no memory. The last. */
 };
 
 struct sctp_event {
@@ -100,7 +101,8 @@ void sctp_association_drop_unsent(struct sctp_association *a, uint64_t now_us);
 MUST_USE bool sctp_association_reset_streams(struct sctp_association *a, const uint16_t *stream,
                                              size_t count, uint64_t now_us);
 
-/* Nothing more is taken; what waits is sent, then SHUTDOWN. CLOSED follows. */
+/* Nothing more is taken; what waits is sent, then SHUTDOWN. CLOSED follows, before all of that if
+ * the peer says SHUTDOWN as well. */
 void sctp_association_shutdown(struct sctp_association *a, uint64_t now_us);
 /* One ABORT, and no event. */
 void sctp_association_abort(struct sctp_association *a, uint64_t now_us);

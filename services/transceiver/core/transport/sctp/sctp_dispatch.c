@@ -78,6 +78,7 @@ static void take_shutdown(struct sctp_association *a, const struct sctp_chunk *c
         return;
     }
     sctp_shutdown_received(&a->shutdown);
+    sctp_endpoint_tell_end(a, SCTP_EVENT_CLOSED);
 }
 
 /* The last word: nothing answers it. When it is lost, SHUTDOWN ACK comes again (answer_late). */

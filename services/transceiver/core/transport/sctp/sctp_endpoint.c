@@ -30,12 +30,19 @@ void sctp_endpoint_open(struct sctp_association *a, uint64_t now_us)
     a->state = SCTP_STATE_OPEN;
 }
 
+void sctp_endpoint_tell_end(struct sctp_association *a, enum sctp_event_kind kind)
+{
+    if (!a->is_end_known) {
+        a->is_end_known = a->is_end_due = true;
+        a->end = kind;
+    }
+}
+
 void sctp_endpoint_end(struct sctp_association *a, enum sctp_event_kind kind)
 {
     if (a->state != SCTP_STATE_ENDED) {
         a->state = SCTP_STATE_ENDED;
-        a->is_end_due = true;
-        a->end = kind;
+        sctp_endpoint_tell_end(a, kind);
     }
 }
 

@@ -21,6 +21,7 @@ struct sctp_association {
     struct sctp_config config;
     enum sctp_state state;
     bool is_connected_due; /* events */
+    bool is_end_known;
     bool is_end_due;
     enum sctp_event_kind end;
     bool zero_checksum; /* both offered it */
@@ -43,7 +44,9 @@ struct sctp_association {
 
 /* Both ends have said what they are. Without memory the association has failed. */
 void sctp_endpoint_open(struct sctp_association *a, uint64_t now_us);
-/* The first end counts. */
+/* The caller learns of the end; what the hand-shake needs goes on. The first end counts. */
+void sctp_endpoint_tell_end(struct sctp_association *a, enum sctp_event_kind kind);
+/* Nothing goes on. */
 void sctp_endpoint_end(struct sctp_association *a, enum sctp_event_kind kind);
 /* ABORT to the peer, if it is known. */
 void sctp_endpoint_abort(struct sctp_association *a, enum sctp_cause cause);
