@@ -37,15 +37,19 @@ struct sctp_config {
 };
 
 enum sctp_event_kind {
-    SCTP_EVENT_CONNECTED,            /* once, before all messages: both sides may send */
-    SCTP_EVENT_STREAM_RESET_BY_PEER, /* the peer's side of `stream`, or SCTP_STREAMS: of all */
-    SCTP_EVENT_RESET_DONE,           /* our side of `stream`: it begins anew */
-    SCTP_EVENT_RESET_REFUSED,        /* by the peer: nothing of `stream` has changed */
-    SCTP_EVENT_MESSAGE_DROPPED, /* one for `stream` was longer than message_bytes_max, or came in so
-                                 * small pieces that SCTP_RECEIVE_BYTES_MAX does not hold them */
-    SCTP_EVENT_CLOSED, /* SHUTDOWN or ABORT of the peer has come, or its answer to ours. The last: no
-                        * message follows. Packets may: the hand-shake is the association's. */
-    SCTP_EVENT_FAILED  /* no answer, no memory. The last. */
+    SCTP_EVENT_CONNECTED, /* once, before all messages: both sides may send */
+    /* The peer's side of `stream`. SCTP_STREAMS, which no stream has: of all, used or not
+     * (RFC 6525 s.4.1: a request that names none). */
+    SCTP_EVENT_STREAM_RESET_BY_PEER,
+    SCTP_EVENT_RESET_DONE,    /* our side of `stream`: it begins anew */
+    SCTP_EVENT_RESET_REFUSED, /* by the peer: nothing of `stream` has changed */
+    /* One for `stream` was longer than message_bytes_max, or came in so small pieces that
+     * SCTP_RECEIVE_BYTES_MAX does not hold them. */
+    SCTP_EVENT_MESSAGE_DROPPED,
+    /* SHUTDOWN or ABORT of the peer has come, or its answer to ours. The last: no message follows.
+     * Packets may: the hand-shake is the association's. */
+    SCTP_EVENT_CLOSED,
+    SCTP_EVENT_FAILED /* no answer, no memory. The last. */
 };
 
 struct sctp_event {
