@@ -112,6 +112,8 @@ size_t control_sideband_topic(const char *call_id, uint8_t out[CONTROL_TOPIC_CAP
     assert(len <= CONTROL_CALL_ID_CHARS_MAX);
     out[0] = TOPIC_TAG;
     out[1] = (uint8_t)len;
-    memcpy(out + 2, call_id, len);
+    for (size_t i = 0; i < len; i++) {
+        out[2 + i] = (uint8_t)call_id[i];
+    }
     return 2 + len;
 }

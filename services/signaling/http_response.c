@@ -39,11 +39,11 @@ void http_response_make_request_id(char id[HTTP_REQUEST_ID_CHARS + 1])
 {
     uint8_t bytes[8];
     random_fill(random_system(), bytes, sizeof(bytes));
-    memcpy(id, "req_", 4);
-    const bool fits =
-        bytes_to_hex(bytes_view_of(bytes, sizeof(bytes)), id + 4, HTTP_REQUEST_ID_CHARS - 3);
+    char hex[2 * sizeof(bytes) + 1];
+    const bool fits = bytes_to_hex(bytes_view_of(bytes, sizeof(bytes)), hex, sizeof(hex));
     assert(fits);
     (void)fits;
+    (void)snprintf(id, HTTP_REQUEST_ID_CHARS + 1, "req_%s", hex);
 }
 
 struct http_response http_response_error(unsigned status, const char *code,
