@@ -2,6 +2,7 @@
 #include "common/runtime/clock.h"
 #include "common/runtime/log.h"
 #include "services/transceiver/port/backend_port.h"
+#include "tests/bench/samples.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -135,13 +136,6 @@ static double now_ns(void)
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void measure(struct backend_port *port, const char *figure)
 {
     static double turn_us[TURNS];
@@ -162,7 +156,7 @@ static void measure(struct backend_port *port, const char *figure)
             turn_us[i] = (now_ns() - begin_ns) / NS_PER_US;
         }
     }
-    qsort(turn_us, TURNS, sizeof(turn_us[0]), compare);
+    samples_sort(turn_us, TURNS);
     (void)printf("{\"bench\":\"backend_turn\",\"figure\":\"%s\",\"unit\":\"us\",\"p50\":%.1f,"
                  "\"p90\":%.1f,\"p99\":%.1f,\"goal_p50\":%d,\"turns\":%d}\n",
                  figure, turn_us[TURNS / 2], turn_us[TURNS * 9 / 10], turn_us[TURNS * 99 / 100],

@@ -1,51 +1,38 @@
 /* bench.c - see bench.h */
 #include "tests/bench/bench.h"
 
+#include "tests/bench/cpu_clock.h"
+#include "tests/bench/samples.h"
+
 #include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static double cost[BENCH_CASES_MAX][BENCH_REPEATS_MAX]; /* seconds of one operation */
 static double paused_at;
 static double paused_s;
 
-static double cpu_seconds(void)
-{
-    struct timespec t;
-    const int result = clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    assert(result == 0);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 void bench_pause(void)
 {
-    paused_at = cpu_seconds();
+    paused_at = cpu_clock_process_s();
 }
 
 void bench_resume(void)
 {
-    paused_s += cpu_seconds() - paused_at;
+    paused_s += cpu_clock_process_s() - paused_at;
 }
 
 static double measure(const struct bench_case *c)
 {
     paused_s = 0;
-    const double start = cpu_seconds();
+    const double start = cpu_clock_process_s();
     c->run(c->context, c->count);
-    return (cpu_seconds() - start - paused_s) / (double)c->count;
+    return (cpu_clock_process_s() - start - paused_s) / (double)c->count;
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static void print_number(const char *name, double value)
 {
@@ -55,7 +42,7 @@ static void print_number(const char *name, double value)
 
 static void print_spread(double *value, size_t count)
 {
-    qsort(value, count, sizeof(*value), compare);
+    samples_sort(value, count);
     print_number("median", (value[(count - 1) / 2] + value[count / 2]) / 2);
     print_number("min", value[0]);
     print_number("max", value[count - 1]);

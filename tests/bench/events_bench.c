@@ -5,6 +5,7 @@
 #include "services/transceiver/core/media/voice_encoder.h"
 #include "services/transceiver/core/transport/sctp/sctp_association.h"
 #include "services/transceiver/core/transport/srtp_transport.h"
+#include "tests/bench/cpu_clock.h"
 #include "tests/bench/live_shard.h"
 #include "tests/bench/shard_world.h"
 #include "tests/support/sim_voice.h"
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #define ROUNDS_DEFAULT   7
 #define ROUNDS_MAX       99
@@ -53,20 +53,6 @@ static const struct {
     [SCTP_HEAP] = {"sctp_idle", "kb", 6},
     [CALL_HEAP] = {"call_idle", "kb", 90},
 };
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts. 0 without samples. */
-static double percentile(double *value, size_t count, unsigned percent)
-{
-    qsort(value, count, sizeof(*value), compare);
-    return count > 0 ? value[(count - 1) * percent / 100] : 0;
-}
 
 static double heap_kb(void)
 {
@@ -124,10 +110,8 @@ static double sctp_cost_us(struct ends *e, size_t len)
 {
     static const uint8_t text[1024];
     const struct sctp_message message = {.stream = 1, .data = bytes_view_of(text, len)};
-    struct timespec from;
-    struct timespec to;
     e->heard = 0;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+    const double from_s = cpu_clock_thread_s();
     for (size_t i = 0; i < SCTP_MESSAGES; i++) {
         const enum sctp_send_result result =
             sctp_association_send(e->end[0], &message, NULL, e->now_us);
@@ -135,10 +119,9 @@ static double sctp_cost_us(struct ends *e, size_t len)
         drain(e);
         e->now_us += US_PER_MS;
     }
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+    const double used_s = cpu_clock_thread_s() - from_s;
     assert(e->heard == SCTP_MESSAGES);
-    return ((double)(to.tv_sec - from.tv_sec) * 1e6 + (double)(to.tv_nsec - from.tv_nsec) / 1e3) /
-           SCTP_MESSAGES;
+    return used_s * 1e6 / SCTP_MESSAGES;
 }
 
 static void measure_sctp(double out[FIGURES])
@@ -195,11 +178,6 @@ static double call_kb(void)
 
 /* --- rounds ----------------------------------------------------------------------------------- */
 
-static double percentile_ms(struct live_samples *s, unsigned percent)
-{
-    return percentile(s->us, s->count, percent) / 1000;
-}
-
 static void run_round(struct live_shard *l, double out[FIGURES])
 {
     static struct live_figures f;
@@ -210,17 +188,17 @@ static void run_round(struct live_shard *l, double out[FIGURES])
     assert(f.event_up.count > EVENTS_PER_S * 9 / 10);
     assert(f.event_down.count > EVENTS_PER_S * 9 / 10);
     out[SHARE] = 100 * (f.cpu_s - silent_s) / ((double)ROUND_US / 1e6);
-    out[UP_P50] = percentile_ms(&f.event_up, 50);
-    out[UP_P99] = percentile_ms(&f.event_up, 99);
-    out[DOWN_P50] = percentile_ms(&f.event_down, 50);
-    out[DOWN_P99] = percentile_ms(&f.event_down, 99);
+    out[UP_P50] = samples_percentile_ms(&f.event_up, 50);
+    out[UP_P99] = samples_percentile_ms(&f.event_up, 99);
+    out[DOWN_P50] = samples_percentile_ms(&f.event_down, 50);
+    out[DOWN_P99] = samples_percentile_ms(&f.event_down, 99);
     measure_sctp(out);
 }
 
 static void print_figures(double value[FIGURES][ROUNDS_MAX], size_t rounds)
 {
     for (size_t i = 0; i < FIGURES; i++) {
-        const double median = percentile(value[i], rounds, 50);
+        const double median = samples_percentile(value[i], rounds, 50);
         printf("{\"bench\":\"events\",\"figure\":\"%s\",\"unit\":\"%s\",\"median\":%.3f,"
                "\"min\":%.3f,\"max\":%.3f,\"repeats\":%zu",
                figure[i].name, figure[i].unit, median, value[i][0], value[i][rounds - 1], rounds);

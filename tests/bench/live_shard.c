@@ -6,9 +6,10 @@
 #include "services/transceiver/core/datagram_kind.h"
 #include "services/transceiver/core/transport/srtp_transport.h"
 #include "services/transceiver/port/event_loop.h"
+#include "tests/bench/cpu_clock.h"
+#include "tests/bench/stamped_socket.h"
 #include "tests/support/sim_client.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <math.h>
 #include <poll.h>
@@ -65,13 +66,6 @@ struct live_shard {
     struct live_figures *figures; /* NULL: nothing is counted */
 };
 
-static void add_sample(struct live_samples *s, double us)
-{
-    if (s->count < LIVE_SHARD_SAMPLES_MAX) {
-        s->us[s->count++] = us;
-    }
-}
-
 static bool is_counting(const struct live_shard *l, uint64_t now_us)
 {
     return l->figures != NULL && now_us >= l->count_from_us;
@@ -85,7 +79,7 @@ static void take_heard(struct live_shard *l, const struct live_event *event)
     const size_t place = event->timestamp / 960 % RECENT;
     if (c->up_timestamp[place] == event->timestamp && is_counting(l, c->up_us[place])) {
         l->figures->frames_in++;
-        add_sample(&l->figures->residence, (double)(event->at_us - c->up_us[place]));
+        samples_add(&l->figures->residence, (double)(event->at_us - c->up_us[place]));
     }
 }
 
@@ -96,7 +90,8 @@ static void take_flushed(struct live_shard *l, const struct live_event *event)
     const uint64_t packets = event->sent_us / SIM_CLIENT_SLOT_US;
     const uint16_t last = (uint16_t)(c->marked_number + packets - 1);
     if (is_counting(l, event->at_us)) {
-        add_sample(&l->figures->flush, (double)time_since(event->at_us, c->down_us[last % RECENT]));
+        samples_add(&l->figures->flush,
+                    (double)time_since(event->at_us, c->down_us[last % RECENT]));
     }
 }
 
@@ -110,7 +105,7 @@ static void take_events(struct live_shard *l)
             take_flushed(l, &event);
         } else if (event.kind == LIVE_TOLD) {
             if (is_counting(l, event.sent_us)) {
-                add_sample(&l->figures->event_up, (double)time_since(event.sent_us, event.at_us));
+                samples_add(&l->figures->event_up, (double)time_since(event.sent_us, event.at_us));
             }
         } else {
             l->call[event.call].is_asked = true;
@@ -147,13 +142,6 @@ static void send_up(struct live_shard *l, struct call *c)
     }
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void take_voice(struct live_shard *l, size_t number, const struct rtp_packet *rtp,
                        uint64_t stamp_us)
 {
@@ -164,7 +152,7 @@ static void take_voice(struct live_shard *l, size_t number, const struct rtp_pac
         const uint64_t begin_us = live_agent_take_begin(l->agent, number);
         c->marked_number = rtp->sequence_number;
         if (begin_us != 0 && manner == LIVE_SHORT_SENTENCES && is_counting(l, begin_us)) {
-            add_sample(&l->figures->first_packet, (double)time_since(begin_us, stamp_us));
+            samples_add(&l->figures->first_packet, (double)time_since(begin_us, stamp_us));
         }
     }
     if (!is_counting(l, stamp_us)) {
@@ -186,7 +174,7 @@ static void take_told(struct live_shard *l, struct call *c, uint64_t stamp_us)
     while (data != NULL && sim_data_take(data, &message)) {
         const uint64_t said_us = live_agent_read_event(message.data);
         if (is_counting(l, said_us)) {
-            add_sample(&l->figures->event_down, (double)time_since(said_us, stamp_us));
+            samples_add(&l->figures->event_down, (double)time_since(said_us, stamp_us));
         }
     }
 }
@@ -196,9 +184,9 @@ static void add_departures(struct live_shard *l, struct call *c)
 {
     double sorted[OFFSETS_MAX];
     memcpy(sorted, c->offset_us, c->offset_count * sizeof(sorted[0]));
-    qsort(sorted, c->offset_count, sizeof(sorted[0]), compare);
+    samples_sort(sorted, c->offset_count);
     for (size_t i = 0; i < c->offset_count; i++) {
-        add_sample(&l->figures->departure, fabs(c->offset_us[i] - sorted[c->offset_count / 2]));
+        samples_add(&l->figures->departure, fabs(c->offset_us[i] - sorted[c->offset_count / 2]));
     }
 }
 
@@ -226,33 +214,14 @@ static void take_down(struct live_shard *l, struct bytes_view packet, uint64_t s
     take_told(l, c, stamp_us);
 }
 
-static uint64_t stamp_of(const struct live_shard *l, struct msghdr *m)
-{
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c != NULL; c = CMSG_NXTHDR(m, c)) {
-        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
-            struct timespec t;
-            memcpy(&t, CMSG_DATA(c), sizeof(t));
-            return (uint64_t)t.tv_sec * US_PER_S + (uint64_t)t.tv_nsec / 1000 - l->real_offset_us;
-        }
-    }
-    return clock_now_us();
-}
-
 static void hear_relay(struct live_shard *l)
 {
-    for (;;) {
-        uint8_t packet[2048];
-        uint8_t control[128];
-        struct iovec vector = {packet, sizeof(packet)};
-        struct msghdr m = {.msg_iov = &vector,
-                           .msg_iovlen = 1,
-                           .msg_control = control,
-                           .msg_controllen = sizeof(control)};
-        const ssize_t got = recvmsg(l->relay, &m, MSG_DONTWAIT);
-        if (got <= 0) {
-            return;
-        }
-        take_down(l, bytes_view_of(packet, (size_t)got), stamp_of(l, &m));
+    uint8_t packet[2048];
+    uint64_t stamp_us = 0;
+    size_t len = 0;
+    while ((len = stamped_socket_take(l->relay, packet, sizeof(packet), l->real_offset_us,
+                                      &stamp_us)) > 0) {
+        take_down(l, bytes_view_of(packet, len), stamp_us);
     }
 }
 
@@ -347,18 +316,10 @@ static void end_counting(struct live_shard *l)
     run(l, 100 * US_PER_MS);
 }
 
-static double cpu_s(clockid_t clock)
-{
-    struct timespec t;
-    const int result = clock_gettime(clock, &t);
-    assert(result == 0);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* Of all threads but this one: the shard's. */
 static double others_cpu_s(void)
 {
-    return cpu_s(CLOCK_PROCESS_CPUTIME_ID) - cpu_s(CLOCK_THREAD_CPUTIME_ID);
+    return cpu_clock_process_s() - cpu_clock_thread_s();
 }
 
 void live_shard_stream(struct live_shard *l, uint64_t us, struct live_figures *out)
@@ -406,31 +367,6 @@ void live_shard_events(struct live_shard *l, unsigned per_second, uint64_t us,
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-static struct net_addr address_of(int fd)
-{
-    struct sockaddr_storage raw;
-    socklen_t len = sizeof(raw);
-    struct net_addr a;
-    const bool is_good =
-        getsockname(fd, (struct sockaddr *)&raw, &len) == 0 && net_addr_from_sockaddr(&raw, &a);
-    assert(is_good);
-    return a;
-}
-
-static int bind_udp(void)
-{
-    const int fd = socket(AF_INET, SOCK_DGRAM, 0);
-    const struct sockaddr_in any = {.sin_family = AF_INET,
-                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    const int on = 1;
-    const int buffer = 8 << 20;
-    const bool is_good = fd >= 0 && bind(fd, (const struct sockaddr *)&any, sizeof(any)) == 0 &&
-                         setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) == 0 &&
-                         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer)) == 0;
-    assert(is_good);
-    return fd;
-}
-
 static void open_agent(struct live_shard *l)
 {
     char path[128];
@@ -446,8 +382,8 @@ static void open_shard(struct live_shard *l)
 {
     static const uint8_t secret[KEY_RING_SECRET_BYTES] = {1, 2, 3};
     struct fault fault = {0};
-    const int probe = bind_udp();
-    l->media = address_of(probe);
+    const int probe = stamped_socket_open();
+    l->media = stamped_socket_address(probe);
     (void)close(probe);
     l->config.cluster_id = 1;
     l->config.shard_count = 1;
@@ -522,7 +458,7 @@ struct live_shard *live_shard_create(size_t call_count, unsigned complexity_min,
     assert(l != NULL && call_count <= LIVE_SHARD_CALLS_MAX);
     l->complexity_min = complexity_min;
     log_open("bench", LOG_ERROR, LOG_TEXT);
-    l->relay = bind_udp();
+    l->relay = stamped_socket_open();
     open_agent(l);
     open_shard(l);
     const uint64_t end_us = clock_now_us() + PATIENCE_US;

@@ -12,23 +12,18 @@
 #define EARSHOT_LIVE_SHARD_H
 
 #include "tests/bench/live_agent.h"
+#include "tests/bench/samples.h"
 
-#define LIVE_SHARD_CALLS_MAX   LIVE_AGENT_CALLS_MAX
-#define LIVE_SHARD_SAMPLES_MAX 100000
-
-struct live_samples {
-    size_t count; /* beyond the maximum they are left out */
-    double us[LIVE_SHARD_SAMPLES_MAX];
-};
+#define LIVE_SHARD_CALLS_MAX LIVE_AGENT_CALLS_MAX
 
 struct live_figures {
-    struct live_samples residence;    /* datagram sent by a client -> AUDIO_IN read by the agent */
-    struct live_samples departure;    /* off the call's own grid, its median removed */
-    struct live_samples first_packet; /* AUDIO_OUT written -> first packet of the utterance */
-    struct live_samples flush;        /* FLUSH written -> last packet of the old utterance */
-    struct live_samples event_up;     /* event said by a client -> EVENT read by the agent */
-    struct live_samples event_down;   /* EVENT written -> event at the client */
-    uint64_t frames_in;               /* to agents, and packets to clients */
+    struct samples residence;    /* datagram sent by a client -> AUDIO_IN read by the agent */
+    struct samples departure;    /* off the call's own grid, its median removed */
+    struct samples first_packet; /* AUDIO_OUT written -> first packet of the utterance */
+    struct samples flush;        /* FLUSH written -> last packet of the old utterance */
+    struct samples event_up;     /* event said by a client -> EVENT read by the agent */
+    struct samples event_down;   /* EVENT written -> event at the client */
+    uint64_t frames_in;          /* to agents, and packets to clients */
     uint64_t packets_out;
     double cpu_s; /* of the shard, for this much of speaking calls */
     double call_s;

@@ -3,6 +3,7 @@
 #include "services/transceiver/core/media/voice_decoder.h"
 #include "services/transceiver/core/media/voice_encoder.h"
 #include "services/transceiver/core/transport/srtp_transport.h"
+#include "tests/bench/cpu_clock.h"
 #include "tests/bench/live_shard.h"
 #include "tests/speech_like.h"
 #include "tests/support/sim_voice.h"
@@ -61,31 +62,12 @@ static const struct {
     [BESIDES_CODEC] = {"besides_codec", "ratio", 0.25},
 };
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts. 0 without samples. */
-static double percentile(double *value, size_t count, unsigned percent)
-{
-    qsort(value, count, sizeof(*value), compare);
-    return count > 0 ? value[(count - 1) * percent / 100] : 0;
-}
-
-static double percentile_ms(struct live_samples *s, unsigned percent)
-{
-    return percentile(s->us, s->count, percent) / 1000;
-}
-
 /* --- a thread that does nothing but wake up in time ------------------------------------------- */
 
 struct sleeper {
     pthread_t thread;
     atomic_bool is_stopping;
-    struct live_samples late;
+    struct samples late;
 };
 
 static void *sleep_and_wake(void *context)
@@ -98,9 +80,7 @@ static void *sleep_and_wake(void *context)
                                     .tv_nsec = (long)(next_us % US_PER_S * 1000)};
         (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
         const uint64_t now_us = clock_now_us();
-        if (s->late.count < LIVE_SHARD_SAMPLES_MAX) {
-            s->late.us[s->late.count++] = (double)time_since(next_us, now_us);
-        }
+        samples_add(&s->late, (double)time_since(next_us, now_us));
         next_us = time_later(next_us, now_us);
     }
     return NULL;
@@ -118,7 +98,7 @@ static double stop_sleeper(struct sleeper *s)
 {
     atomic_store(&s->is_stopping, true);
     (void)pthread_join(s->thread, NULL);
-    return percentile_ms(&s->late, 99);
+    return samples_percentile_ms(&s->late, 99);
 }
 
 /* --- the codec alone -------------------------------------------------------------------------- */
@@ -154,18 +134,10 @@ static void destroy_codecs(struct codecs *c)
     free(c);
 }
 
-static double thread_cpu_s(void)
-{
-    struct timespec t;
-    const int result = clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    assert(result == 0);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* CPU seconds of a second of a call: what live calls decode and encode, in turn. */
 static double codec_cpu_s(struct codecs *c)
 {
-    const double before_s = thread_cpu_s();
+    const double before_s = cpu_clock_thread_s();
     for (size_t i = 0; i < FRAMES_PER_S * CODEC_CALL_S; i++, c->frame++) {
         const size_t call = c->frame % CALLS;
         const size_t word = (c->frame / CALLS * FRAME_SAMPLES + call * 1234) %
@@ -179,7 +151,7 @@ static double codec_cpu_s(struct codecs *c)
         assert(result == VOICE_DECODER_OK);
         (void)voice_encoder_encode(c->encoder[call], c->speech + word, packet);
     }
-    return (thread_cpu_s() - before_s) / CODEC_CALL_S;
+    return (cpu_clock_thread_s() - before_s) / CODEC_CALL_S;
 }
 
 /* --- rounds ----------------------------------------------------------------------------------- */
@@ -196,13 +168,13 @@ static bool run_round(struct live_shard *l, struct codecs *codecs, double out[FI
     live_shard_stream(l, STREAM_US, &f);
     live_shard_talk(l, TALK_US, &f);
     out[SLEEPER_P99] = stop_sleeper(&sleeper);
-    out[RESIDENCE_P50] = percentile_ms(&f.residence, 50);
-    out[RESIDENCE_P99] = percentile_ms(&f.residence, 99);
-    out[FIRST_PACKET_P50] = percentile_ms(&f.first_packet, 50);
-    out[FIRST_PACKET_P99] = percentile_ms(&f.first_packet, 99);
-    out[FLUSH_P50] = percentile_ms(&f.flush, 50);
-    out[FLUSH_P99] = percentile_ms(&f.flush, 99);
-    out[DEPARTURE_P99] = percentile_ms(&f.departure, 99);
+    out[RESIDENCE_P50] = samples_percentile_ms(&f.residence, 50);
+    out[RESIDENCE_P99] = samples_percentile_ms(&f.residence, 99);
+    out[FIRST_PACKET_P50] = samples_percentile_ms(&f.first_packet, 50);
+    out[FIRST_PACKET_P99] = samples_percentile_ms(&f.first_packet, 99);
+    out[FLUSH_P50] = samples_percentile_ms(&f.flush, 50);
+    out[FLUSH_P99] = samples_percentile_ms(&f.flush, 99);
+    out[DEPARTURE_P99] = samples_percentile_ms(&f.departure, 99);
     out[CODEC_RATE] = 1 / codec_s;
     out[SESSION_RATE] = f.call_s / f.cpu_s;
     out[BESIDES_CODEC] = f.cpu_s / f.call_s / codec_s - 1;
@@ -228,7 +200,7 @@ static void print_figures(double value[FIGURES][ROUNDS_MAX], size_t good, size_t
         printf("{\"bench\":\"session\",\"repeats\":0,\"discarded\":%zu}\n", discarded);
     }
     for (size_t i = 0; i < FIGURES && good > 0; i++) {
-        const double median = percentile(value[i], good, 50);
+        const double median = samples_percentile(value[i], good, 50);
         printf("{\"bench\":\"session\",\"figure\":\"%s\",\"unit\":\"%s\",\"median\":%.3f,"
                "\"min\":%.3f,\"max\":%.3f,\"repeats\":%zu,\"discarded\":%zu,\"calls\":%zu,"
                "\"complexity_min\":%zu",
