@@ -22,6 +22,7 @@ enum {
     STATE_SENDING,
     STATE_RESETTING,
     STATE_CLOSING,
+    STATE_COOKIE_COMES, /* with the first packet */
     STATES
 };
 
@@ -31,13 +32,18 @@ enum {
     FLAG_NO_TAG = 4,
     FLAG_ZERO_CHECKSUM = 8,
     FLAG_WAIT = 16,
-    FLAG_SEND = 32
+    FLAG_SEND = 32,
+    FLAG_DROP = 64
 };
 
 struct world {
     struct random_generator random;
     struct sctp_association *end[2]; /* [0] is fuzzed */
     uint32_t tag[2];                 /* that each end takes: seen in the other's packets */
+    bool is_connected[2];            /* was told so */
+    bool is_over[2];
+    uint8_t echo[PACKET_BYTES_MAX]; /* COOKIE ECHO, to come */
+    size_t echo_len;
     uint64_t now_us;
 };
 
@@ -73,18 +79,31 @@ static void look_at_packet(struct bytes_view packet, struct sctp_header *header)
     must(!r.failed);
 }
 
+/* Messages come between CONNECTED and the end, and so does all else. */
+static void poll_end(struct world *w, int end)
+{
+    struct sctp_message message;
+    struct sctp_event event;
+    for (;;) {
+        if (sctp_association_poll_message(w->end[end], &message)) {
+            must(w->is_connected[end] && !w->is_over[end]);
+            must(message.data.len <= MESSAGE_BYTES_MAX);
+        } else if (sctp_association_poll_event(w->end[end], &event)) {
+            must(!w->is_over[end]);
+            w->is_connected[end] |= event.kind == SCTP_EVENT_CONNECTED;
+            w->is_over[end] = event.kind == SCTP_EVENT_CLOSED || event.kind == SCTP_EVENT_FAILED;
+        } else {
+            return;
+        }
+    }
+}
+
 static void drain(struct world *w, bool is_connected)
 {
-    struct sctp_message message = {0};
-    struct sctp_event event;
     struct sctp_header header;
     struct bytes_view packet;
     for (int from = 0; from < 2; from++) {
-        while (sctp_association_poll_message(w->end[from], &message) ||
-               sctp_association_poll_event(w->end[from], &event)) {
-            must(message.data.len <= MESSAGE_BYTES_MAX);
-            message.data.len = 0;
-        }
+        poll_end(w, from);
         while (sctp_association_poll_packet(w->end[from], &packet, w->now_us)) {
             look_at_packet(packet, &header);
             w->tag[1 - from] = header.verification_tag;
@@ -106,10 +125,31 @@ static void send_something(struct world *w, uint32_t limit)
     (void)sctp_association_send(w->end[0], &message, &reliability, w->now_us);
 }
 
+/* The peer begins; its COOKIE ECHO is kept for the first packet. */
+static void reach_cookie(struct world *w)
+{
+    struct sctp_header header;
+    struct bytes_view packet;
+    sctp_association_connect(w->end[1], w->now_us);
+    must(sctp_association_poll_packet(w->end[1], &packet, w->now_us));
+    sctp_association_input(w->end[0], packet, w->now_us);
+    must(sctp_association_poll_packet(w->end[0], &packet, w->now_us));
+    sctp_association_input(w->end[1], packet, w->now_us);
+    must(sctp_association_poll_packet(w->end[1], &packet, w->now_us));
+    look_at_packet(packet, &header);
+    w->tag[0] = header.verification_tag;
+    w->echo_len = packet.len - SCTP_HEADER_BYTES;
+    memcpy(w->echo, packet.data + SCTP_HEADER_BYTES, w->echo_len);
+}
+
 static void reach(struct world *w, unsigned state)
 {
     const uint16_t streams[] = {1, 2, 700};
     if (state == STATE_IDLE) {
+        return;
+    }
+    if (state == STATE_COOKIE_COMES) {
+        reach_cookie(w);
         return;
     }
     sctp_association_connect(w->end[0], w->now_us);
@@ -144,7 +184,7 @@ static void wait(struct world *w)
 
 static void input(struct world *w, unsigned flags, struct bytes_view body)
 {
-    uint8_t bytes[PACKET_BYTES_MAX + SCTP_HEADER_BYTES];
+    uint8_t bytes[2 * PACKET_BYTES_MAX + SCTP_HEADER_BYTES];
     struct byte_writer packet;
     const struct sctp_header header = {.source_port = SCTP_PORT_DEFAULT,
                                        .destination_port = SCTP_PORT_DEFAULT,
@@ -155,6 +195,8 @@ static void input(struct world *w, unsigned flags, struct bytes_view body)
     byte_writer_init(&packet, bytes, sizeof(bytes));
     if ((flags & FLAG_RAW) == 0) {
         sctp_wire_begin_packet(&packet, &header);
+        byte_writer_bytes(&packet, bytes_view_of(w->echo, w->echo_len));
+        w->echo_len = 0;
     }
     byte_writer_bytes(&packet, body);
     if ((flags & FLAG_RAW) == 0) {
@@ -186,6 +228,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         input(&w, flags, byte_reader_bytes(&r, wanted < left ? wanted : left));
         if ((flags & FLAG_SEND) != 0) {
             send_something(&w, flags);
+        }
+        if ((flags & FLAG_DROP) != 0) {
+            sctp_association_drop_unsent(w.end[0], w.now_us);
         }
         if ((flags & FLAG_WAIT) != 0) {
             wait(&w);
