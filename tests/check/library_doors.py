@@ -42,6 +42,7 @@ DOORS = [
         [
             "common/backend_link/backend_*.[ch]",
             "services/signaling/*.c",
+            "services/inference-stub/agent/spoken_value.c",
             "services/inference-stub/agent/stub_line.c",
             "services/inference-stub/realtime/*.[ch]",
         ],

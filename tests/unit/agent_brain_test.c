@@ -49,6 +49,16 @@ static void each_cause_has_its_phrase(void **state)
     }
 }
 
+static void a_tool_s_json_is_said_as_words(void **state)
+{
+    (void)state;
+    static const char output[] = "{\"time\":\"16:41\",\"time_zone\":\"UTC\"}";
+    assert_string_equal(said(question(AGENT_CAUSE_TOOL_OUTPUT, output)),
+                        "The tool says: time 16:41, time zone UTC.");
+    assert_string_equal(said(question(AGENT_CAUSE_TYPED, "[1]")), "You wrote: [1]. I can tell the "
+                                                                  "time, and count.");
+}
+
 static void typed_words_are_counted_or_told_the_time(void **state)
 {
     (void)state;
@@ -158,6 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(each_cause_has_its_phrase, set_up),
+        cmocka_unit_test_setup(a_tool_s_json_is_said_as_words, set_up),
         cmocka_unit_test_setup(typed_words_are_counted_or_told_the_time, set_up),
         cmocka_unit_test_setup(a_long_text_is_cut_to_its_room, set_up),
         cmocka_unit_test_setup(a_rule_calls_its_tool_where_the_session_declares_it, set_up),

@@ -1,6 +1,8 @@
 /* agent_brain.c - see agent_brain.h */
 #include "services/inference-stub/agent/agent_brain.h"
 
+#include "services/inference-stub/agent/spoken_value.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,10 +119,17 @@ static void count(uint32_t last, char *out, size_t cap)
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
+/* A tool gives JSON, which nobody wants to hear. */
 static void say(const struct agent_script *script, enum agent_phrase which,
                 const struct agent_question *q, struct agent_answer *out)
 {
-    agent_words_fill(script->phrase[which], &q->facts, out->text, sizeof(out->text));
+    char spoken[AGENT_TEXT_CAP];
+    struct agent_facts facts = q->facts;
+    if (q->cause == AGENT_CAUSE_TOOL_OUTPUT &&
+        spoken_value_write(facts.text, spoken, sizeof(spoken))) {
+        facts.text = spoken;
+    }
+    agent_words_fill(script->phrase[which], &facts, out->text, sizeof(out->text));
 }
 
 static void answer_by_line(const struct agent_script *script, const struct agent_question *q,
