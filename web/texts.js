@@ -40,7 +40,8 @@ export const states = {
 
 export const slowText = 'It takes longer than usual, and is still being tried.';
 
-/* By the code of a CallError. A server's own words stand in the detail, if it sent some. */
+/* By the code of a CallError. A server's own words stand in the detail, if it sent some: but not
+ * where they are for operators. */
 const failures = {
   insecure_page: {
     headline: 'This page must be opened over https',
@@ -91,10 +92,12 @@ const failures = {
   server_overloaded: {
     headline: 'All lines are busy',
     detail: 'Try again in a moment.',
+    isForOperators: true,
   },
   invalid_api_key: {
     headline: 'The server wants a key',
-    detail: 'It gives none to this page: see demo in its configuration.',
+    detail: 'It gives none to this page: set demo to true in its configuration.',
+    isForOperators: true,
   },
   rate_limit_exceeded: {
     headline: 'Too many calls',
@@ -107,8 +110,8 @@ const failures = {
 };
 
 export function failureText({ code, message }) {
-  const { headline, detail } = failures[code] ?? failures.refused;
-  return { headline, detail: message || detail };
+  const { headline, detail, isForOperators = false } = failures[code] ?? failures.refused;
+  return { headline, detail: isForOperators ? detail : message || detail };
 }
 
 export function reconnectText(attempt, attemptsMax) {

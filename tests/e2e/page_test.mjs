@@ -138,7 +138,10 @@ await test('every refusal has its sentence', {}, async (page, farEnd) => {
   const table = [
     [refusal(400, 'invalid_offer', 'line 5: audio needs a=rtcp-mux'),
       'The server refused the call. line 5: audio needs'],
-    [refusal(503, 'server_overloaded', ''), 'All lines are busy'],
+    [refusal(503, 'server_overloaded', 'No transceiver is known.'),
+      'All lines are busy. Try again in a moment.'],
+    [refusal(401, 'invalid_api_key', 'The header Authorization is missing.'),
+      'The server wants a key. It gives none to this page'],
     [refusal(503, 'backend_unavailable', ''), 'The agent is away'],
     [refusal(429, 'rate_limit_exceeded', ''), 'Too many calls'],
     [{ status: 502, body: '<h1>Bad gateway</h1>' }, 'The server answered with status 502'],
