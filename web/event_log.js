@@ -4,6 +4,8 @@
  * A filter is words: an event is shown if its JSON has each of them, and none that begins with "-".
  */
 
+import { EndFollower } from './end_follower.js';
+
 const ENTRIES_MAX = 1000; // the oldest goes
 const COPIED_MS = 1500;
 
@@ -14,15 +16,20 @@ const matches = (text, filter) =>
     .filter((word) => word !== '' && word !== '-')
     .every((word) => (word[0] === '-' ? !text.includes(word.slice(1)) : text.includes(word)));
 
+/* A name of events may be broken behind a dot or an underscore. */
+const breakable = (name) =>
+  name.split(/(?<=[._])/).flatMap((part) => [part, document.createElement('wbr')]);
+
 export class EventLog {
   #entries = []; // { atMs, isOurs, event, text, node }
   #began = performance.now();
   #parts;
-  #whole = 0;
+  #end;
 
   /* parts: { details, list, filter, copy, clear, count }, elements of the page. */
   constructor(parts) {
     this.#parts = parts;
+    this.#end = new EndFollower(parts.list);
     parts.filter.addEventListener('input', () => this.#show());
     parts.details.addEventListener('toggle', () => this.#show());
     parts.copy.addEventListener('click', () => this.#copy());
@@ -64,6 +71,7 @@ export class EventLog {
 
   #show() {
     this.#parts.list.replaceChildren();
+    this.#end.restart();
     this.#entries.forEach((entry) => { entry.node = null; });
     if (this.#parts.details.open) {
       this.#matching.forEach((entry) => this.#append(entry));
@@ -81,7 +89,6 @@ export class EventLog {
 
   #append(entry) {
     const { list } = this.#parts;
-    const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 24;
     entry.node = document.createElement('li');
     entry.node.className = entry.isOurs ? 'entry sent' : 'entry received';
     const details = document.createElement('details');
@@ -89,7 +96,7 @@ export class EventLog {
     const type = document.createElement('span');
     const time = document.createElement('span');
     type.className = 'entry-type';
-    type.textContent = `${entry.isOurs ? '↑' : '↓'} ${entry.event?.type ?? '?'}`;
+    type.append(entry.isOurs ? '↑\u00a0' : '↓\u00a0', ...breakable(`${entry.event?.type ?? '?'}`));
     time.className = 'entry-time';
     time.textContent = `${(entry.atMs / 1000).toFixed(2)} s`;
     summary.append(type, time);
@@ -100,12 +107,11 @@ export class EventLog {
         json.textContent = JSON.stringify(entry.event, null, 2);
         details.append(json);
       }
+      this.#end.look(); // who reads on in it has left the end
     });
     entry.node.append(details);
     list.append(entry.node);
-    if (isAtEnd) {
-      list.scrollTop = list.scrollHeight;
-    }
+    this.#end.follow();
   }
 
   /* One line an event: what is shown, with its time and its side. */

@@ -5,12 +5,13 @@
  * and all of them when its sound ends. What an interruption cut off stays, marked as not said.
  */
 
+import { EndFollower } from './end_follower.js';
+
 const PACE_FIRST = 14; // characters a second
 const PACE_LEAST = 6;
 const PACE_MOST = 30;
 const LEARNING = 0.5; // how much one answer changes the pace
 const LEAD_CHARACTERS = 6; // a word stands there when it begins to sound
-const AT_END_PX = 24;
 
 const clamp = (value, least, most) => Math.min(most, Math.max(least, value));
 
@@ -31,16 +32,19 @@ const names = { you: 'You', agent: 'Agent', tool: 'Tool', note: 'Note' };
 
 export class TranscriptView {
   #list;
+  #end;
   #rows = new Map(); // turn id: { turn, node, said, unsaid, aside }
   #pace = PACE_FIRST;
 
   constructor(list) {
     this.#list = list;
+    this.#end = new EndFollower(list);
   }
 
   clear() {
     this.#rows.clear();
     this.#list.replaceChildren();
+    this.#end.restart();
   }
 
   update(turn) {
@@ -92,7 +96,7 @@ export class TranscriptView {
     };
     node.append(element('span', 'who', names[turn.who]), row.said, row.unsaid, row.aside);
     this.#rows.set(turn.id, row);
-    this.#keepEnd(() => this.#list.append(node));
+    this.#list.append(node);
     return row;
   }
 
@@ -101,15 +105,14 @@ export class TranscriptView {
     const count = this.#shownCharacters(turn);
     row.isWhole = !turn.isOpen && (turn.endedAt !== null || turn.startedAt === null);
     const text = turn.who === 'tool' ? toolText(turn) : turn.text;
-    this.#keepEnd(() => {
-      said.textContent = text.slice(0, count);
-      unsaid.textContent = turn.isCut ? text.slice(count) : '';
-      aside.textContent = asideOf(turn);
-      node.hidden = turn.who === 'agent' && count === 0 && !turn.isCut;
-      node.classList.toggle('is-error', turn.isError);
-      node.classList.toggle('is-open', turn.isOpen && turn.who === 'you' && text === '');
-      node.setAttribute('aria-busy', String(!row.isWhole));
-    });
+    said.textContent = text.slice(0, count);
+    unsaid.textContent = turn.isCut ? text.slice(count) : '';
+    aside.textContent = asideOf(turn);
+    node.hidden = turn.who === 'agent' && count === 0 && !turn.isCut;
+    node.classList.toggle('is-error', turn.isError);
+    node.classList.toggle('is-open', turn.isOpen && turn.who === 'you' && text === '');
+    node.setAttribute('aria-busy', String(!row.isWhole));
+    this.#end.follow();
   }
 
   #shownCharacters(turn) {
@@ -123,16 +126,6 @@ export class TranscriptView {
     const lead = turn.isCut ? 0 : LEAD_CHARACTERS;
     const characters = Math.round((this.#pace * ms) / 1000) + lead;
     return characters > 0 ? wordEnd(turn.text, characters) : 0;
-  }
-
-  /* Who reads further up is left there. */
-  #keepEnd(change) {
-    const list = this.#list;
-    const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < AT_END_PX;
-    change();
-    if (isAtEnd) {
-      list.scrollTop = list.scrollHeight;
-    }
   }
 }
 

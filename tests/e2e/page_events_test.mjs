@@ -174,6 +174,27 @@ await test('the log is filtered and copied', {}, async (page, farEnd) => {
   await page.screenshot({ path: `${artefacts}/page-events-phone.png`, fullPage: true });
 });
 
+await test('a phone that is turned still shows the end', {}, async (page, farEnd) => {
+  await page.setViewportSize({ width: 568, height: 320 });
+  await callWithEvents(page, farEnd);
+  await page.locator('#events > summary').click();
+  for (let i = 0; i < 12; i++) await userSays(farEnd, `item_${i}`, words);
+  const hiddenPx = (list) => page.locator(list).evaluate((node) =>
+    node.scrollHeight - node.scrollTop - node.clientHeight);
+  for (const [width, height] of [[320, 568], [568, 320], [320, 568]]) {
+    await page.setViewportSize({ width, height });
+    for (const list of ['#turns', '#event-list']) {
+      await until(`${list} is at its end, ${width} wide`, async () => await hiddenPx(list) < 2);
+    }
+  }
+  await page.locator('#turns').evaluate((node) => { node.scrollTop = 0; });
+  await sleep(100);
+  await userSays(farEnd, 'item_last', words);
+  await sleep(200);
+  check('who has scrolled up is left there', await page.locator('#turns')
+    .evaluate((node) => node.scrollTop) === 0);
+});
+
 await test('a way that is lost and found is told', {}, async (page, farEnd) => {
   await callWithEvents(page, farEnd);
   farEnd.canRepair = true;
