@@ -16,9 +16,11 @@ import { ConversationCard } from './conversation_card.js';
 import { EventLog } from './event_log.js';
 import { Meter, Waveform } from './meters.js';
 import { closeMicrophone, openMicrophone } from './microphone.js';
+import { Presence } from './presence.js';
 import { noStats, readStats } from './stats.js';
 import {
-  againText, backText, clock, endedText, failureText, lostText, reconnectText, slowText, states,
+  againText, backText, clock, emptyText, endedText, failureText, lostText, reconnectText, slowText,
+  states, talkingText,
 } from './texts.js';
 import { TimelineView } from './timeline.js';
 
@@ -57,9 +59,27 @@ function show(next, text = {}) {
   state = next;
   const { headline, detail, button } = { ...states[next], ...text };
   document.body.dataset.state = next;
-  byId('headline').textContent = headline;
-  byId('detail').textContent = detail;
-  byId('talk-label').textContent = button;
+  write('headline', headline);
+  write('detail', detail);
+  write('talk-label', button);
+}
+
+/* What has not changed is not read out again. */
+function write(id, text) {
+  if (byId(id).textContent !== text) {
+    byId(id).textContent = text;
+  }
+}
+
+function showTalking({ presence }) {
+  show('talking', talkingText(presence));
+}
+
+function showEmpty(hasEvents) {
+  const { turns, events, typed } = emptyText(hasEvents);
+  byId('turns').dataset.empty = turns;
+  byId('event-list').dataset.empty = events;
+  byId('typed').placeholder = typed;
 }
 
 function number(value, unit, digits = 0) {
@@ -99,6 +119,7 @@ async function talk() {
   conversation.clear();
   eventLog.restart();
   eventLog.clear();
+  showEmpty(true);
   show('microphone');
   authorization().catch(() => {}); // known when it is needed; the call tells what is wrong
   try {
@@ -132,13 +153,30 @@ function stillConnecting() {
 function dial(mine, setupMsMax) {
   const call = new Call(mine.microphone, setupMsMax);
   mine.call = call;
-  call.addEventListener('step', () => showTimeline(call.timeline.ends));
+  mine.presence?.end();
+  mine.presence = new Presence(call.events);
+  mine.presence.addEventListener('change', () => presenceChanged(mine));
+  call.addEventListener('step', () => stepEnded(mine));
   call.addEventListener('connected', () => connected(mine));
   call.addEventListener('lost', () => silent(mine));
   call.addEventListener('closed', ({ detail: error }) => callClosed(mine, error));
   call.events.addEventListener('entry', ({ detail: entry }) => eventLog.add(entry));
   conversation.begin(call.events);
   call.open();
+}
+
+function stepEnded({ call, presence }) {
+  showTimeline(call.timeline.ends);
+  if (call.timeline.ends.firstAudio > 0) {
+    presence.soundBegan();
+  }
+}
+
+function presenceChanged(mine) {
+  showEmpty(mine.presence.state !== 'eventless');
+  if (state === 'talking') {
+    showTalking(mine);
+  }
 }
 
 function connected(mine) {
@@ -148,7 +186,7 @@ function connected(mine) {
   byId('sound').srcObject = mine.call.stream;
   mine.meters.agent?.close();
   mine.meters.agent = new Meter(mine.context, mine.call.stream);
-  show('talking');
+  showTalking(mine);
 }
 
 function callClosed(mine, error) {
@@ -224,7 +262,7 @@ function heard(mine) {
   if (state === 'reconnecting') {
     clearTimeout(mine.retry);
     conversation.note(backText(gapMs));
-    show('talking');
+    showTalking(mine);
   }
 }
 
@@ -237,6 +275,9 @@ function silent(mine) {
 async function tick(mine) {
   if (mine.since > 0) {
     byId('elapsed').textContent = clock(performance.now() - mine.since);
+  }
+  if (state === 'talking' && mine.presence.msLeft !== null) {
+    showTalking(mine); // the seconds that are left
   }
   const { call } = mine;
   if (!call?.isOpen) {
@@ -259,6 +300,7 @@ function animate(mine) {
   const now = performance.now();
   const agentLevel = mine.meters.agent?.level ?? 0;
   conversation.tick();
+  mine.presence?.hear(agentLevel);
   waveforms.you.push(mine.meters.you.level, now);
   waveforms.agent.push(agentLevel, now);
   byId('talk').style.setProperty('--level', agentLevel.toFixed(2));
@@ -272,6 +314,7 @@ function endSession() {
   clearTimeout(mine.patience);
   clearTimeout(mine.retry);
   conversation.end();
+  mine.presence?.end();
   mine.call?.close();
   if (mine.microphone) {
     closeMicrophone(mine.microphone);
@@ -312,6 +355,7 @@ function whyNoCalls() {
   return canCall ? null : new CallError('browser_too_old');
 }
 
+showEmpty(true);
 byId('server').textContent = location.host;
 byId('talk').addEventListener('click', () => (session ? hangUp() : talk()));
 addEventListener('keydown', (event) => {

@@ -38,6 +38,42 @@ export const states = {
   },
 };
 
+const EXPIRING_STEP_S = 10;
+
+/* While talking, by the state of a Presence: what differs from the above. */
+const presences = {
+  here: {},
+  eventless: { detail: 'This agent has no events: it only speaks.' },
+  away: {
+    headline: 'The agent is away, one moment',
+    detail: 'The call waits for it to come back.',
+  },
+};
+
+export function talkingText({ state, msLeft }) {
+  if (msLeft === null || state === 'away') {
+    return presences[state];
+  }
+  const seconds = EXPIRING_STEP_S * Math.ceil(msLeft / 1000 / EXPIRING_STEP_S);
+  return { detail: `This call ends in ${seconds} s.` };
+}
+
+/* What stands where nothing was said, and in the line to type into. */
+const emptyTexts = {
+  true: {
+    turns: 'What is said appears here.',
+    events: 'No event.',
+    typed: 'Type to the agent',
+  },
+  false: {
+    turns: 'This agent has no events: what it says is not written down.',
+    events: 'This agent has no events: it only speaks.',
+    typed: 'It takes no text',
+  },
+};
+
+export const emptyText = (hasEvents) => emptyTexts[hasEvents];
+
 export const slowText = 'It takes longer than usual, and is still being tried.';
 
 /* By the code of a CallError. A server's own words stand in the detail, if it sent some: but not

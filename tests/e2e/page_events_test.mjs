@@ -1,6 +1,6 @@
 // page_events_test.mjs - what the demo page makes of events: bubbles, tools, interruption, the log
 import { callsPath, location } from './far_end.mjs';
-import { browser, call, silence, talk, test, waitForState } from './page_kit.mjs';
+import { browser, call, message, silence, talk, test, waitForState } from './page_kit.mjs';
 import { artefacts, check, sleep, until } from './suite.mjs';
 
 const session = { id: 'sess_1', type: 'realtime', audio: {} };
@@ -172,6 +172,34 @@ await test('the log is filtered and copied', {}, async (page, farEnd) => {
   check('it fits a small phone',
     await page.evaluate(() => document.documentElement.scrollWidth) === 320);
   await page.screenshot({ path: `${artefacts}/page-events-phone.png`, fullPage: true });
+});
+
+await test('an agent without events is said to be one', {}, async (page, farEnd) => {
+  await call(page);
+  await until('it is said', async () =>
+    (await message(page)).includes('This agent has no events: it only speaks'));
+  check('where its words would be', (await page.locator('#turns').getAttribute('data-empty'))
+    .includes('is not written down'));
+  check('and in the line', await page.getByPlaceholder('It takes no text').isDisabled());
+  await farEnd.say({ type: 'session.created', session });
+  await until('until it says one', async () => (await message(page)).includes('listens'));
+  check('the line can be used', await page.getByPlaceholder('Type to the agent').isEnabled());
+});
+
+await test('an agent that is lost is away until it says something', {}, async (page, farEnd) => {
+  const serverError = (code) => farEnd.say({ type: 'error', error: { type: 'server_error', code,
+    message: code, param: null, event_id: null } });
+  await callWithEvents(page, farEnd);
+  await serverError('backend_lost');
+  await until('it is away', async () => (await message(page)).includes('The agent is away'));
+  await sleep(500);
+  check('what it had said is still played', (await message(page)).includes('is away'));
+  await farEnd.say({ type: 'session.created', session });
+  await until('it is back', async () => (await message(page)).includes('The agent listens'));
+  await serverError('session_expiring');
+  await until('the end is told', async () =>
+    (await message(page)).includes('This call ends in 30 s.'));
+  check('the call goes on', await page.evaluate(() => window.earshot.state) === 'talking');
 });
 
 await test('a phone that is turned still shows the end', {}, async (page, farEnd) => {
