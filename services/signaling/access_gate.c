@@ -12,6 +12,9 @@
 #define IPV6_NET    8 /* an IPv6 client has a whole /64 to call from */
 #define MINUTE_US   (60 * US_PER_S)
 
+/* A tenant with a rate of offers of its own has so many operations to each. */
+#define OPERATIONS_PER_OFFER 5
+
 struct access_gate {
     const struct signaling_config *config;
     struct access_counts counts;
@@ -92,9 +95,14 @@ bool access_gate_reload(struct access_gate *g, struct fault *fault)
 const char *access_limit_name(enum access_limit limit)
 {
     static const char *const name[ACCESS_LIMIT_COUNT] = {
-        [ACCESS_LIMIT_ADDRESS] = "address", [ACCESS_LIMIT_TENANT] = "tenant",
-        [ACCESS_LIMIT_SECRET] = "secret",   [ACCESS_LIMIT_TOTAL] = "total",
-        [ACCESS_LIMIT_ISSUE] = "issue",     [ACCESS_LIMIT_DEMO] = "demo",
+        [ACCESS_LIMIT_ADDRESS] = "address",
+        [ACCESS_LIMIT_TENANT] = "tenant",
+        [ACCESS_LIMIT_SECRET] = "secret",
+        [ACCESS_LIMIT_TOTAL] = "total",
+        [ACCESS_LIMIT_ISSUE] = "issue",
+        [ACCESS_LIMIT_DEMO] = "demo",
+        [ACCESS_LIMIT_OPERATE_ADDRESS] = "operate_address",
+        [ACCESS_LIMIT_OPERATE_TENANT] = "operate_tenant",
     };
     return name[limit];
 }
@@ -160,6 +168,37 @@ static struct rate rate_of_tenant(const struct access_gate *g, const struct auth
     return (struct rate){who->offers_per_s > 0 ? who->offers_per_s : of_all, US_PER_S};
 }
 
+/* Whoever hangs up often for a while does nothing wrong: as many again at once. */
+static struct rate rate_of_operations(uint32_t per_s)
+{
+    return (struct rate){2 * per_s, 2 * US_PER_S};
+}
+
+static bool address_may_operate(struct access_gate *g, const struct net_addr *peer,
+                                struct http_response *refusal, uint64_t now_us)
+{
+    const struct rate rate = rate_of_operations(g->config->limits.operations_per_s_per_address);
+    return take(g, ACCESS_LIMIT_OPERATE_ADDRESS, address_of(peer), rate, refusal, now_us);
+}
+
+static bool tenant_may_operate(struct access_gate *g, const struct auth_identity *who,
+                               struct http_response *refusal, uint64_t now_us)
+{
+    const uint32_t of_all = g->config->limits.operations_per_s_per_tenant;
+    const uint32_t own = OPERATIONS_PER_OFFER * who->offers_per_s;
+    const struct rate rate = rate_of_operations(of_all > 0 && own > of_all ? own : of_all);
+    return take(g, ACCESS_LIMIT_OPERATE_TENANT, bytes_view_of(who->tenant, sizeof(who->tenant)),
+                rate, refusal, now_us);
+}
+
+bool access_gate_may_operate(struct access_gate *g, const struct net_addr *peer,
+                             const struct auth_identity *who, struct http_response *refusal,
+                             uint64_t now_us)
+{
+    return address_may_operate(g, peer, refusal, now_us) &&
+           tenant_may_operate(g, who, refusal, now_us);
+}
+
 static bool tenant_may_issue(struct access_gate *g, const struct auth_identity *who,
                              struct http_response *refusal, uint64_t now_us)
 {
@@ -202,7 +241,8 @@ bool access_gate_check_visitor(struct access_gate *g, const struct access_visito
                                struct http_response *refusal, uint64_t now_us)
 {
     /* First the address: it costs least, and bounds how often a stranger's key is looked up. */
-    if (need == ACCESS_OFFER && !address_may_offer(g, &visitor->peer, refusal, now_us)) {
+    if (need == ACCESS_OFFER ? !address_may_offer(g, &visitor->peer, refusal, now_us)
+                             : !address_may_operate(g, &visitor->peer, refusal, now_us)) {
         return false;
     }
     const enum auth_verdict verdict = identify(g, visitor, need, out);
@@ -217,7 +257,7 @@ bool access_gate_check_visitor(struct access_gate *g, const struct access_visito
     case ACCESS_ISSUE:
         return tenant_may_issue(g, out, refusal, now_us);
     default:
-        return true;
+        return tenant_may_operate(g, out, refusal, now_us);
     }
 }
 

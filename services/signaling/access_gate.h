@@ -15,9 +15,10 @@
 #include "services/signaling/signaling_config.h"
 
 enum access_need {
-    ACCESS_OPERATE, /* on a call that is there: an API key or a client secret */
+    ACCESS_OPERATE, /* on a call that is there: an API key or a client secret, within its limits */
     ACCESS_OFFER,   /* the same, within all limits */
-    ACCESS_ISSUE,   /* an API key, and no client secret; as often as offers of a tenant */
+    ACCESS_ISSUE,   /* an API key, and no client secret; as often as offers of a tenant, and as
+                       operations of an address */
     ACCESS_DEMO     /* the page of this very origin, within its limit */
 };
 
@@ -28,6 +29,8 @@ enum access_limit {
     ACCESS_LIMIT_TOTAL,
     ACCESS_LIMIT_ISSUE,
     ACCESS_LIMIT_DEMO,
+    ACCESS_LIMIT_OPERATE_ADDRESS,
+    ACCESS_LIMIT_OPERATE_TENANT,
     ACCESS_LIMIT_COUNT
 };
 
@@ -66,6 +69,11 @@ struct access_visitor {
 MUST_USE bool access_gate_check_visitor(struct access_gate *g, const struct access_visitor *visitor,
                                         enum access_need need, struct auth_identity *out,
                                         struct http_response *refusal, uint64_t now_us);
+
+/* Operations of somebody who was let in before, on a socket. */
+MUST_USE bool access_gate_may_operate(struct access_gate *g, const struct net_addr *peer,
+                                      const struct auth_identity *who,
+                                      struct http_response *refusal, uint64_t now_us);
 
 /* "address": the label of the counter. */
 const char *access_limit_name(enum access_limit limit);

@@ -44,9 +44,13 @@ static struct control_call call_of(const struct call_work *w)
 static bool submit(struct calls_api *a, const struct call_work *w, uint64_t ticket,
                    struct control_request *request, uint64_t now_us)
 {
+    const uint64_t deadline_us = now_us + a->config->answer_timeout_us;
     random_fill(a->random, request->request_id, sizeof(request->request_id));
-    return control_plane_submit(a->plane, w->instance_id, ticket, request,
-                                now_us + a->config->answer_timeout_us);
+    /* What nobody waits for is our own work, the end of an orphan. */
+    return ticket == CALL_WORKS_NO_TICKET
+               ? control_plane_submit(a->plane, w->instance_id, ticket, request, deadline_us)
+               : control_plane_submit_operation(a->plane, w->instance_id, ticket, request,
+                                                deadline_us);
 }
 
 static bool is_not_found(const struct session_outcome *outcome)

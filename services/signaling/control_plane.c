@@ -261,15 +261,29 @@ void control_plane_readable(struct control_plane *p, size_t tag, uint64_t now_us
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-bool control_plane_submit(struct control_plane *p, uint32_t instance_id, uint64_t ticket,
-                          const struct control_request *request, uint64_t deadline_us)
+/* NULL when we have none. */
+static struct session_client *client_of(struct control_plane *p, uint32_t instance_id)
 {
     const size_t slot = fleet_find(p->fleet, instance_id);
     if (slot == FLEET_INSTANCES_MAX || p->client[slot] == NULL) {
-        return false;
+        return NULL;
     }
     p->has_input[slot] = true; /* so that it is sent in this turn */
-    return session_client_submit(p->client[slot], ticket, request, deadline_us);
+    return p->client[slot];
+}
+
+bool control_plane_submit(struct control_plane *p, uint32_t instance_id, uint64_t ticket,
+                          const struct control_request *request, uint64_t deadline_us)
+{
+    struct session_client *c = client_of(p, instance_id);
+    return c != NULL && session_client_submit(c, ticket, request, deadline_us);
+}
+
+bool control_plane_submit_operation(struct control_plane *p, uint32_t instance_id, uint64_t ticket,
+                                    const struct control_request *request, uint64_t deadline_us)
+{
+    struct session_client *c = client_of(p, instance_id);
+    return c != NULL && session_client_submit_operation(c, ticket, request, deadline_us);
 }
 
 bool control_plane_next(struct control_plane *p, struct session_outcome *out, uint64_t now_us)

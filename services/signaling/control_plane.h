@@ -46,6 +46,10 @@ struct fleet *control_plane_fleet(struct control_plane *p);
 struct call_watch *control_plane_watch(struct control_plane *p);
 MUST_USE bool control_plane_submit(struct control_plane *p, uint32_t instance_id, uint64_t ticket,
                                    const struct control_request *request, uint64_t deadline_us);
+/* For what clients do with calls: it leaves room for offers (session_client.h). */
+MUST_USE bool control_plane_submit_operation(struct control_plane *p, uint32_t instance_id,
+                                             uint64_t ticket, const struct control_request *request,
+                                             uint64_t deadline_us);
 
 void control_plane_readable(struct control_plane *p, size_t tag, uint64_t now_us);
 MUST_USE bool control_plane_next(struct control_plane *p, struct session_outcome *out,

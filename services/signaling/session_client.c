@@ -15,6 +15,7 @@ struct pending {
     uint8_t request_id[CONTROL_REQUEST_ID_BYTES];
     uint8_t *message;
     size_t message_len;
+    bool is_operation;
 };
 
 struct session_client {
@@ -23,6 +24,7 @@ struct session_client {
     struct pending queue[SESSION_CLIENT_QUEUE_MAX]; /* a ring; the first one may be in flight */
     size_t first;
     size_t count;
+    size_t operation_count; /* of these */
     bool is_in_flight;
     uint64_t send_again_us;
 };
@@ -52,6 +54,7 @@ struct session_client *session_client_create(uint32_t instance_id, const char *c
 static void pop(struct session_client *c)
 {
     free(c->queue[c->first].message);
+    c->operation_count -= c->queue[c->first].is_operation;
     c->first = (c->first + 1) % SESSION_CLIENT_QUEUE_MAX;
     c->count--;
     c->is_in_flight = false;
@@ -99,11 +102,12 @@ static size_t message_room(const struct control_request *request)
     return room;
 }
 
-bool session_client_submit(struct session_client *c, uint64_t ticket,
-                           const struct control_request *request, uint64_t deadline_us)
+/* NULL when there is no place for it. */
+static struct pending *append(struct session_client *c, uint64_t ticket,
+                              const struct control_request *request, uint64_t deadline_us)
 {
     if (c->count == SESSION_CLIENT_QUEUE_MAX) {
-        return false;
+        return NULL;
     }
     assert(c->count == 0 || deadline_us >= last(c)->deadline_us);
     const struct bytes_span room = {.data = malloc(message_room(request)),
@@ -111,13 +115,33 @@ bool session_client_submit(struct session_client *c, uint64_t ticket,
     const size_t len = room.data == NULL ? 0 : control_encode_request(request, room);
     if (len == 0) {
         free(room.data);
-        return false;
+        return NULL;
     }
     struct pending *p = &c->queue[(c->first + c->count) % SESSION_CLIENT_QUEUE_MAX];
     *p = (struct pending){
         .ticket = ticket, .deadline_us = deadline_us, .message = room.data, .message_len = len};
     memcpy(p->request_id, request->request_id, sizeof(p->request_id));
     c->count++;
+    return p;
+}
+
+bool session_client_submit(struct session_client *c, uint64_t ticket,
+                           const struct control_request *request, uint64_t deadline_us)
+{
+    return append(c, ticket, request, deadline_us) != NULL;
+}
+
+bool session_client_submit_operation(struct session_client *c, uint64_t ticket,
+                                     const struct control_request *request, uint64_t deadline_us)
+{
+    struct pending *p = c->operation_count < SESSION_CLIENT_OPERATIONS_MAX
+                            ? append(c, ticket, request, deadline_us)
+                            : NULL;
+    if (p == NULL) {
+        return false;
+    }
+    p->is_operation = true;
+    c->operation_count++;
     return true;
 }
 

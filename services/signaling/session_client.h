@@ -4,11 +4,13 @@
  * Takes:   requests with a ticket and a deadline; they are copied.
  * Gives:   for each request that was taken exactly one outcome, with its ticket.
  * Owns:    one NNG REQ socket. It carries one request at a time: a second send would silently
- *          cancel the first, so the others wait in a queue of SESSION_CLIENT_QUEUE_MAX.
+ *          cancel the first, so the others wait in a queue of SESSION_CLIENT_QUEUE_MAX. What
+ *          clients do with calls that are there has SESSION_CLIENT_OPERATIONS_MAX of its places:
+ *          however many of them come, offers find room.
  * Rule:    deadlines never go backwards: all of a client's requests have the same patience.
- * Fails:   submit returns false when the queue is full. Silence is an outcome, at the deadline:
- *          whether the request arrived is then not known, and NNG goes on sending it until the
- *          next request takes its place.
+ * Fails:   submit returns false when the queue, or that part of it, is full. Silence is an outcome,
+ *          at the deadline: whether the request arrived is then not known, and NNG goes on sending
+ *          it until the next request takes its place.
  * Threads: one, with http_server: watch session_client_fd and call next when it is readable.
  */
 #ifndef EARSHOT_SESSION_CLIENT_H
@@ -18,7 +20,8 @@
 #include "common/base/time_us.h"
 #include "common/control/control_message.h"
 
-#define SESSION_CLIENT_QUEUE_MAX 64
+#define SESSION_CLIENT_QUEUE_MAX      64
+#define SESSION_CLIENT_OPERATIONS_MAX (SESSION_CLIENT_QUEUE_MAX / 4)
 
 enum session_outcome_kind {
     SESSION_REPLIED,
@@ -44,6 +47,10 @@ int session_client_fd(const struct session_client *c);
 
 MUST_USE bool session_client_submit(struct session_client *c, uint64_t ticket,
                                     const struct control_request *request, uint64_t deadline_us);
+/* The same for an operation that a client asks for. */
+MUST_USE bool session_client_submit_operation(struct session_client *c, uint64_t ticket,
+                                              const struct control_request *request,
+                                              uint64_t deadline_us);
 bool session_client_is_idle(const struct session_client *c);
 uint64_t session_client_next_timeout(const struct session_client *c);
 

@@ -307,6 +307,11 @@ static void restart(struct signal_socket *s, struct signal *g, const struct sign
         refuse(s, g, "invalid_value", "A restart brings ufrag and pwd, as in RFC 8839.");
         return;
     }
+    struct http_response refusal;
+    if (!access_gate_may_operate(s->access, &g->peer, &g->who, &refusal, now_us)) {
+        say_error(s, g, &refusal);
+        return;
+    }
     const struct http_request request = {.method = HTTP_PATCH,
                                          .content_type = bytes_view_of_text(CALL_PATCH_TYPE),
                                          .if_match = bytes_view_of_text("*"),

@@ -100,6 +100,50 @@ static void what_makes_no_call_is_not_limited_by_offers(void **state)
     assert_int_equal(take_all("192.0.2.1:1", ACCESS_OFFER, 0), 3);
 }
 
+static void operations_have_limits_of_their_own_and_twice_as_many_at_once(void **state)
+{
+    (void)state;
+    config.limits.operations_per_s_per_address = 4;
+    config.limits.operations_per_s_per_tenant = 5;
+    assert_int_equal(take_all("192.0.2.1:1", ACCESS_OPERATE, 0), 8);
+    assert_int_equal(limited(ACCESS_LIMIT_OPERATE_ADDRESS), 1);
+    assert_int_equal(take_all("192.0.2.2:1", ACCESS_OPERATE, 0), 2);
+    assert_int_equal(limited(ACCESS_LIMIT_OPERATE_TENANT), 1);
+    assert_int_equal(take_all("192.0.2.1:1", ACCESS_OFFER, 0), 3); /* offers do not suffer */
+    assert_int_equal(take_all("192.0.2.1:1", ACCESS_OPERATE, US_PER_S), 4);
+}
+
+static void an_address_comes_to_its_limit_before_its_key_is_looked_up(void **state)
+{
+    (void)state;
+    static const enum access_need need[] = {ACCESS_OPERATE, ACCESS_ISSUE};
+    const struct access_counts *counts = access_gate_counts(gate);
+    config.limits.operations_per_s_per_address = 2;
+    for (size_t i = 0; i < COUNT_OF(need); i++) {
+        const uint64_t before = metric_get(&counts->checks_total[AUTH_PASS]);
+        for (int n = 0; n < 10; n++) {
+            (void)ask("192.0.2.1:1", need[i], i * 10 * US_PER_S);
+        }
+        assert_int_equal(metric_get(&counts->checks_total[AUTH_PASS]) - before, 4);
+    }
+}
+
+static void who_operates_on_a_socket_is_counted_too(void **state)
+{
+    (void)state;
+    struct http_request request = request_from("192.0.2.1:1");
+    const struct auth_identity busy = {.tenant = {1}, .offers_per_s = 3};
+    struct http_response refusal;
+    unsigned count = 0;
+    config.limits.operations_per_s_per_tenant = 5;
+    while (count < 100 && access_gate_may_operate(gate, &request.peer, &busy, &refusal, 0)) {
+        count++;
+    }
+    assert_int_equal(count, 30); /* 3 offers a second, so 15 operations */
+    assert_int_equal(refusal.status, 429);
+    assert_int_equal(refusal.retry_after_s, 1);
+}
+
 static void who_is_refused_is_told_when_to_come_again(void **state)
 {
     (void)state;
@@ -159,6 +203,9 @@ int main(void)
         GATE_TEST(an_ipv6_client_counts_by_its_network),
         GATE_TEST(all_together_have_one_limit),
         GATE_TEST(what_makes_no_call_is_not_limited_by_offers),
+        GATE_TEST(operations_have_limits_of_their_own_and_twice_as_many_at_once),
+        GATE_TEST(an_address_comes_to_its_limit_before_its_key_is_looked_up),
+        GATE_TEST(who_operates_on_a_socket_is_counted_too),
         GATE_TEST(who_is_refused_is_told_when_to_come_again),
         GATE_TEST(the_demo_is_for_the_page_of_this_origin),
     };

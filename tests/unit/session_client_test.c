@@ -69,15 +69,28 @@ static void start_transceiver(void)
     assert_true(message_port_listen(fixture.transceiver, fixture.url, &fault));
 }
 
+typedef bool (*submitter)(struct session_client *c, uint64_t ticket,
+                          const struct control_request *request, uint64_t deadline_us);
+
 /* A request whose id is its ticket, with this patience. */
-static bool submit(uint64_t ticket, uint64_t patience_us)
+static bool submit_by(submitter by, uint64_t ticket, uint64_t patience_us)
 {
     struct control_request request = {.kind = CONTROL_END_SESSION};
     memcpy(request.request_id, &ticket, sizeof(ticket));
     (void)snprintf(request.body.end_session.call.call_id,
                    sizeof(request.body.end_session.call.call_id), "call %llu",
                    (unsigned long long)ticket);
-    return session_client_submit(fixture.client, ticket, &request, now() + patience_us);
+    return by(fixture.client, ticket, &request, now() + patience_us);
+}
+
+static bool submit(uint64_t ticket, uint64_t patience_us)
+{
+    return submit_by(session_client_submit, ticket, patience_us);
+}
+
+static bool submit_operation(uint64_t ticket, uint64_t patience_us)
+{
+    return submit_by(session_client_submit_operation, ticket, patience_us);
 }
 
 static void wait_readable(int fd, int timeout_ms)
@@ -208,6 +221,28 @@ static void a_full_queue_refuses_and_loses_nobody(void **state)
     assert_true(submit(1001, 50 * US_PER_MS));
 }
 
+static void operations_have_a_quarter_of_the_queue_and_offers_the_rest(void **state)
+{
+    (void)state;
+    uint64_t ticket = 0;
+    while (ticket < SESSION_CLIENT_OPERATIONS_MAX) {
+        assert_true(submit_operation(++ticket, 50 * US_PER_MS));
+    }
+    assert_int_equal(ticket, SESSION_CLIENT_QUEUE_MAX / 4);
+    assert_false(submit_operation(1000, 50 * US_PER_MS));
+    while (ticket < SESSION_CLIENT_QUEUE_MAX) {
+        assert_true(submit(++ticket, 50 * US_PER_MS));
+    }
+    assert_false(submit(1000, 50 * US_PER_MS));
+    assert_int_equal(expect_outcome().ticket, 1);
+    assert_true(submit_operation(++ticket, 50 * US_PER_MS)); /* the first one's place */
+    assert_false(submit_operation(1000, 50 * US_PER_MS));
+    for (uint64_t next = 2; next <= ticket; next++) {
+        assert_int_equal(expect_outcome().ticket, next);
+    }
+    assert_true(submit_operation(1001, 50 * US_PER_MS));
+}
+
 static void the_next_timeout_is_when_something_is_due(void **state)
 {
     (void)state;
@@ -241,6 +276,7 @@ int main(void)
         CLIENT_TEST(a_request_waits_until_the_transceiver_is_there),
         CLIENT_TEST(a_late_reply_is_not_the_next_ones),
         CLIENT_TEST(a_full_queue_refuses_and_loses_nobody),
+        CLIENT_TEST(operations_have_a_quarter_of_the_queue_and_offers_the_rest),
         CLIENT_TEST(the_next_timeout_is_when_something_is_due),
         CLIENT_TEST(only_tcp_is_dialled),
     };
