@@ -222,18 +222,26 @@ static bool tenant_may_offer(struct access_gate *g, const struct auth_identity *
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-static enum auth_verdict identify(struct access_gate *g, const struct access_visitor *visitor,
+static enum auth_verdict identify(struct access_gate *g, struct bytes_view key,
                                   enum access_need need, struct auth_identity *out)
 {
-    const uint64_t unix_s = clock_unix_us() / US_PER_S;
-    enum auth_verdict verdict = visitor->key.len > 0
-                                    ? auth_check_key(g->auth, visitor->key, unix_s, out)
-                                    : auth_check(g->auth, visitor->authorization, unix_s, out);
+    enum auth_verdict verdict = auth_check(g->auth, key, clock_unix_us() / US_PER_S, out);
     if (verdict == AUTH_PASS && need == ACCESS_ISSUE && g->config->auth == AUTH_KEYS &&
         out->secret_id[0] != '\0') {
         verdict = AUTH_API_KEY_WANTED;
     }
     return verdict;
+}
+
+/* Last of all, for it costs most. */
+static bool take_session(struct access_gate *g, struct bytes_view key, const char *request_id,
+                         struct auth_identity *who, struct http_response *refusal, uint64_t now_us)
+{
+    if (auth_take_session(g->auth, key, who)) {
+        return true;
+    }
+    refuse_key(g, AUTH_BAD_SECRET, request_id, refusal, now_us);
+    return false;
 }
 
 bool access_gate_check_visitor(struct access_gate *g, const struct access_visitor *visitor,
@@ -245,7 +253,9 @@ bool access_gate_check_visitor(struct access_gate *g, const struct access_visito
                              : !address_may_operate(g, &visitor->peer, refusal, now_us)) {
         return false;
     }
-    const enum auth_verdict verdict = identify(g, visitor, need, out);
+    const struct bytes_view key =
+        visitor->key.len > 0 ? visitor->key : auth_bearer(visitor->authorization);
+    const enum auth_verdict verdict = identify(g, key, need, out);
     metric_add(&g->counts.checks_total[verdict], 1);
     if (verdict != AUTH_PASS) {
         refuse_key(g, verdict, visitor->request_id, refusal, now_us);
@@ -253,7 +263,8 @@ bool access_gate_check_visitor(struct access_gate *g, const struct access_visito
     }
     switch (need) {
     case ACCESS_OFFER:
-        return tenant_may_offer(g, out, refusal, now_us);
+        return tenant_may_offer(g, out, refusal, now_us) &&
+               take_session(g, key, visitor->request_id, out, refusal, now_us);
     case ACCESS_ISSUE:
         return tenant_may_issue(g, out, refusal, now_us);
     default:

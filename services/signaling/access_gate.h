@@ -54,7 +54,8 @@ struct auth *access_gate_auth(struct access_gate *g);
 /* Reads the API keys again; a file that is not good leaves the old ones, and a fault. */
 MUST_USE bool access_gate_reload(struct access_gate *g, struct fault *fault);
 
-/* Whose request is it? out->session borrows until the next check. False: *refusal is the answer. */
+/* Whose request is it? out->session, of offers alone, borrows until the next check.
+ * False: *refusal is the answer. */
 MUST_USE bool access_gate_check(struct access_gate *g, const struct http_request *request,
                                 enum access_need need, struct auth_identity *out,
                                 struct http_response *refusal, uint64_t now_us);

@@ -25,7 +25,7 @@ static struct auth *two_keys(void)
 
 static enum auth_verdict check(struct auth *a, const char *field, struct auth_identity *who)
 {
-    return auth_check(a, bytes_view_of_text(field), NOW_S, who);
+    return auth_check(a, auth_bearer(bytes_view_of_text(field)), NOW_S, who);
 }
 
 static void a_key_passes_as_its_tenant(void **state)
@@ -43,7 +43,7 @@ static void a_key_passes_as_its_tenant(void **state)
         assert_string_equal(who.secret_id, "");
         assert_int_equal(who.session.len, 0);
     }
-    assert_int_equal(auth_check_key(a, bytes_view_of_text("abc"), NOW_S, &who), AUTH_PASS);
+    assert_int_equal(auth_check(a, bytes_view_of_text("abc"), NOW_S, &who), AUTH_PASS);
     auth_destroy(a);
 }
 
@@ -132,16 +132,54 @@ static void a_client_secret_passes_as_its_maker_with_its_session_until_it_expire
     const struct auth_identity acme = acme_identity(a);
     for (size_t i = 0; i < COUNT_OF(time_case); i++) {
         struct auth_identity who;
-        assert_int_equal(auth_check_key(a, bytes_view_of_text(text),
-                                        (uint64_t)((int64_t)NOW_S + time_case[i].after_s), &who),
+        assert_int_equal(auth_check(a, bytes_view_of_text(text),
+                                    (uint64_t)((int64_t)NOW_S + time_case[i].after_s), &who),
                          time_case[i].verdict);
         if (time_case[i].verdict == AUTH_PASS) {
             assert_memory_equal(who.tenant, acme.tenant, sizeof(acme.tenant));
             assert_int_equal(who.offers_per_s, 7);
             assert_memory_equal(who.secret_id, "sess_", 5);
+            assert_int_equal(who.session.len, 0);
+            assert_true(auth_take_session(a, bytes_view_of_text(text), &who));
             assert_true(bytes_equal(who.session, bytes_view_of_text(session)));
         }
     }
+    auth_destroy(a);
+}
+
+/* The ring of docs/wire-formats.md: key 7, of the bytes 0, 1, 2... */
+static void set_golden_ring(struct auth *a)
+{
+    uint8_t secret[KEY_RING_SECRET_BYTES];
+    for (size_t i = 0; i < sizeof(secret); i++) {
+        secret[i] = (uint8_t)i;
+    }
+    struct key_ring *ring = key_ring_from_secret(7, secret);
+    assert_non_null(ring);
+    assert_true(auth_set_ring(a, ring));
+    key_ring_destroy(ring);
+}
+
+/* Made by another implementation: its session is no zlib at all. */
+#define SECRET_OF_NO_ZLIB                                                                          \
+    "ek_HoKGio6Slpqeoqaqrqg_m5171wdJxEX6BzOuJtnJAhNx1r1Y_X7N9yxKlVMzkmIpEGDZ_3OfyVUxsSb9dFLxvr1"   \
+    "W9x_ba7uvM-t_oXpfezTMC8l6mLfq31cE"
+
+static void a_check_and_an_expired_secret_inflate_nothing(void **state)
+{
+    (void)state;
+    const struct bytes_view key = bytes_view_of_text(SECRET_OF_NO_ZLIB);
+    struct auth_identity who;
+    struct auth *a = two_keys();
+    set_golden_ring(a);
+    assert_int_equal(auth_check(a, key, NOW_S + 600, &who), AUTH_EXPIRED);
+    assert_int_equal(auth_check(a, key, NOW_S - 6, &who), AUTH_EXPIRED);
+    assert_int_equal(auth_check(a, key, NOW_S, &who), AUTH_PASS);
+    assert_false(auth_take_session(a, key, &who));
+    assert_int_equal(who.session.len, 0);
+    assert_int_equal(check(a, "Bearer abc", &who), AUTH_PASS);
+    assert_true(auth_take_session(a, bytes_view_of_text("abc"), &who));
+    assert_int_equal(who.session.len, 0);
     auth_destroy(a);
 }
 
@@ -152,13 +190,13 @@ static void a_secret_outlives_a_change_of_keys_but_not_of_the_ring(void **state)
     struct fault fault = {0};
     struct auth_identity who;
     struct auth *a = two_keys();
-    assert_int_equal(auth_check_key(a, bytes_view_of_text("ek_A"), NOW_S, &who), AUTH_BAD_SECRET);
+    assert_int_equal(auth_check(a, bytes_view_of_text("ek_A"), NOW_S, &who), AUTH_BAD_SECRET);
     set_ring(a, 3);
     make_secret(a, NULL, text);
     auth_set_keys(a, api_keys_parse(bytes_view_of_text(""), "keys", &fault));
-    assert_int_equal(auth_check_key(a, bytes_view_of_text(text), NOW_S, &who), AUTH_PASS);
+    assert_int_equal(auth_check(a, bytes_view_of_text(text), NOW_S, &who), AUTH_PASS);
     set_ring(a, 4);
-    assert_int_equal(auth_check_key(a, bytes_view_of_text(text), NOW_S, &who), AUTH_BAD_SECRET);
+    assert_int_equal(auth_check(a, bytes_view_of_text(text), NOW_S, &who), AUTH_BAD_SECRET);
     auth_destroy(a);
 }
 
@@ -174,7 +212,8 @@ static void without_authentication_a_secret_still_brings_its_session(void **stat
     set_ring(made_by, 3);
     set_ring(off, 3);
     make_secret(made_by, session, text);
-    assert_int_equal(auth_check_key(off, bytes_view_of_text(text), NOW_S, &who), AUTH_PASS);
+    assert_int_equal(auth_check(off, bytes_view_of_text(text), NOW_S, &who), AUTH_PASS);
+    assert_true(auth_take_session(off, bytes_view_of_text(text), &who));
     assert_true(bytes_equal(who.session, bytes_view_of_text(session)));
     assert_memory_equal(who.tenant, nobody, sizeof(nobody));
     auth_destroy(made_by);
@@ -199,6 +238,7 @@ int main(void)
         cmocka_unit_test(what_is_no_key_is_told_apart_for_counters),
         cmocka_unit_test(without_authentication_all_are_one_tenant),
         cmocka_unit_test(a_client_secret_passes_as_its_maker_with_its_session_until_it_expires),
+        cmocka_unit_test(a_check_and_an_expired_secret_inflate_nothing),
         cmocka_unit_test(a_secret_outlives_a_change_of_keys_but_not_of_the_ring),
         cmocka_unit_test(without_authentication_a_secret_still_brings_its_session),
         cmocka_unit_test(new_keys_count_at_once_and_old_ones_no_more),

@@ -10,9 +10,32 @@
 #define SESSION   "{\"type\":\"realtime\",\"instructions\":\"Be brief.\"}"
 /* docs/wire-formats.md, section 7. */
 #define GOLDEN                                                                                     \
-    "ek_HoKGio6Slpqeoqaqr01fwWLJ8gqrF99u4lTyaI7hbErKpdOztuwSB7V96ya4cHPozobcAHLKLu9tKspFHqslru8DP" \
-    "DFKfuRaE_1xhinWK_Ax0O1vnbKFbdrSPQ3KrFX9rmfI0MEIXNlNzHj_ew1dCxNLsyIRSsP-5m12t192cUmskfL7cdp5f" \
-    "F8dXUoBvnQ0QQG_K2h8udZ_lMDndS7DRUYsVpnHSXKm7mnV4k9wNsK9lmNJkGfNiZfhWBPDlD3hD"
+    "ek_HoKGio6Slpqeoqaqrqg_m5171wdJxEX6BzOuJtnJAhNx1r1Y_X7N9yxKlVMzkmIpEGDZ_3OfyVUxsSb9dFLxvr1"   \
+    "Wrcimsvi6J0NH7zCWo-akZ2leDOh4jZVehvYB-06L8jRyEFE33VJftTytTNh4RQ5_dwwZl_yXYszUA7t_cA8ergZFz"   \
+    "NfA"
+/* By the same implementation: another version, no room for the session, none that inflates, one of
+ * 196,608 bytes and one byte more. */
+#define OF_VERSION_2                                                                               \
+    "ek_HoKGio6SlpqeoqaqrqQ_m5171wdJxEX6BzOuJtnJAhNx1r1Y_X7N9yxKlVMzkmIpEGDZ_3OfyVUxsSb9dFLxvr1"   \
+    "WrcilUkYek7YSwmmUUGfig0T6_3enzh21ZjA"
+#define OF_52_BYTES                                                                                \
+    "ek_HoKGio6Slpqeoqaqrqg_m5171wdJxEX6BzOuJtnJAhNx1r1Y_X7N9yxKlVMzkmIpEGDZ_3OfyVUxsSb9dFLxvr2"   \
+    "AkmejTMQ0IDJ8uuokYmkQ"
+#define OF_NO_ZLIB                                                                                 \
+    "ek_HoKGio6Slpqeoqaqrqg_m5171wdJxEX6BzOuJtnJAhNx1r1Y_X7N9yxKlVMzkmIpEGDZ_3OfyVUxsSb9dFLxvr1"   \
+    "W9x_ba7uvM-t_oXpfezTMC8l6mLfq31cE"
+#define OF_LONGEST_SESSION                                                                         \
+    "ek_HoKGio6Slpqeoqaqrqg_m5171wdJxEX6BzOuJtnJAhNx1r1Y_X7N9yxKlVMzkmIpEGDZ_3OfyVUxsSb9dFLxvr1"   \
+    "Wrcm87lYqlqIxKriBxNf6LM7q2UI6o4cWgnqlUnow1QdOvEofP8b3JWk71kPc4lp3dv3hqD019FCoGwLXLSuaFbMWT"   \
+    "1xGPIat87NdUJ3Bdy8jm0ZvZEYBxr-8YX5ZMYxtsHqGTWeJdnq6OkpJBjjfqN9dI7awEvJKFPpEu18w2Df_Sy0pU2D"   \
+    "jUw0LwfE6xcV-0keHmjEobwpXb5Z7A4zw1EJLwR3kgAC-LKbosVOBtsTFcfBELij0ajura343AxW-eKoZrSw04z0nN"   \
+    "04zP7yjDoQfbfeVZZAqk92lZvC9XqmGBfwU6swZ_WdVdnOBW-w"
+#define OF_LONGER_SESSION                                                                          \
+    "ek_HoKGio6Slpqeoqaqrqg_m5171wdJxEX6BzOuJtnJAhNx1r1Y_X7N9yxKlVMzkmIpEGDZ_3OfyVUxsSb9dFLxvr1"   \
+    "Wrcm87lY6l2IxNLiH1d1PvUYt1UDqqmeIjp6lUnow1QdOvEofP8b3JWk71kPc4lp3dv3hqD019FCoGwLXLSuaFbMWT"   \
+    "1xGPIat87NdUJ3Bdy8jm0ZvZEYBxr-8YX5ZMYxtsHqGTWeJdnq6OkpJBjjfqN9dI7awEvJKFPpEu18w2Df_Sy0pU2D"   \
+    "jUw0LwfE6xcV-0keHmjEobwpXb5Z7A4zw1EJLwR3kgAC-LKbosVOBtsTFcfBELij0ajura343AxW-eKoZrSw04z0nN"   \
+    "04zP7yjDoQfbfeVZZAof4G81-y_PQkdq1dnP98NSrnFvrZu7cw"
 
 static struct key_ring *ring_of(uint8_t key_id, uint8_t first)
 {
@@ -64,6 +87,36 @@ static void the_golden_secret_opens(void **state)
     assert_is_sample(&secret, SESSION);
     client_secret_clear(&secret);
     assert_null(secret.session);
+    key_ring_destroy(ring);
+}
+
+static void a_peek_shows_all_but_the_session_and_inflates_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool can_peek;
+        bool opens;
+    } secret_case[] = {
+        {GOLDEN, true, true},
+        {OF_LONGEST_SESSION, true, true},
+        {OF_LONGER_SESSION, true, false},
+        {OF_NO_ZLIB, true, false},
+        {OF_VERSION_2, false, false},
+        {OF_52_BYTES, false, false},
+    };
+    struct key_ring *ring = ring_of(7, 0);
+    for (size_t i = 0; i < COUNT_OF(secret_case); i++) {
+        const struct bytes_view text = bytes_view_of_text(secret_case[i].text);
+        struct client_secret secret;
+        assert_int_equal(client_secret_peek(ring, text, &secret), secret_case[i].can_peek);
+        assert_null(secret.session);
+        assert_int_equal(secret.expires_unix_s, secret_case[i].can_peek ? 1800000600 : 0);
+        assert_string_equal(secret.id, secret_case[i].can_peek ? SECRET_ID : "");
+        assert_int_equal(client_secret_open(ring, text, &secret), secret_case[i].opens);
+        assert_int_equal(secret.session != NULL, secret_case[i].opens);
+        client_secret_clear(&secret);
+    }
     key_ring_destroy(ring);
 }
 
@@ -199,6 +252,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_golden_secret_opens),
+        cmocka_unit_test(a_peek_shows_all_but_the_session_and_inflates_nothing),
         cmocka_unit_test(what_is_sealed_opens_and_does_not_show),
         cmocka_unit_test(two_secrets_of_one_content_differ),
         cmocka_unit_test(no_part_and_no_altered_byte_opens),

@@ -13,7 +13,7 @@ struct auth {
     enum auth_mode mode;
     struct api_keys *keys;
     struct key_ring *ring;
-    struct client_secret secret; /* the last one that was opened: its session is borrowed */
+    struct client_secret secret; /* the last one whose session was taken: it is borrowed */
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -77,27 +77,25 @@ static enum auth_verdict check_api_key(const struct auth *a, struct bytes_view k
     return AUTH_PASS;
 }
 
-static enum auth_verdict check_secret(struct auth *a, struct bytes_view key, uint64_t unix_s,
+static enum auth_verdict check_secret(const struct auth *a, struct bytes_view key, uint64_t unix_s,
                                       struct auth_identity *out)
 {
-    client_secret_clear(&a->secret);
-    if (a->ring == NULL || !client_secret_open(a->ring, key, &a->secret)) {
+    struct client_secret secret;
+    if (a->ring == NULL || !client_secret_peek(a->ring, key, &secret)) {
         return AUTH_BAD_SECRET;
     }
-    const struct client_secret *secret = &a->secret;
-    if (unix_s + CLOCK_SKEW_S < secret->not_before_unix_s || unix_s >= secret->expires_unix_s) {
+    if (unix_s + CLOCK_SKEW_S < secret.not_before_unix_s || unix_s >= secret.expires_unix_s) {
         return AUTH_EXPIRED;
     }
-    memcpy(out->tenant, secret->tenant, sizeof(out->tenant));
-    memcpy(out->secret_id, secret->id, sizeof(out->secret_id));
+    memcpy(out->tenant, secret.tenant, sizeof(out->tenant));
+    memcpy(out->secret_id, secret.id, sizeof(out->secret_id));
     out->role = API_KEY_APP;
-    out->offers_per_s = secret->offers_per_s;
-    out->session = bytes_view_of_text(secret->session);
+    out->offers_per_s = secret.offers_per_s;
     return AUTH_PASS;
 }
 
-enum auth_verdict auth_check_key(struct auth *a, struct bytes_view key, uint64_t unix_s,
-                                 struct auth_identity *out)
+enum auth_verdict auth_check(const struct auth *a, struct bytes_view key, uint64_t unix_s,
+                             struct auth_identity *out)
 {
     enum auth_verdict verdict = AUTH_MISSING;
     *out = (struct auth_identity){.role = API_KEY_APP};
@@ -114,24 +112,32 @@ enum auth_verdict auth_check_key(struct auth *a, struct bytes_view key, uint64_t
 }
 
 /* RFC 6750 s.2.1, RFC 9110 s.11.1: the scheme in any case, blanks, then the key. */
-static struct bytes_view bearer_of(struct bytes_view field)
+struct bytes_view auth_bearer(struct bytes_view authorization)
 {
     const size_t scheme_len = sizeof(SCHEME) - 1;
-    if (field.len <= scheme_len || strncasecmp((const char *)field.data, SCHEME, scheme_len) != 0 ||
-        field.data[scheme_len] != ' ') {
+    if (authorization.len <= scheme_len ||
+        strncasecmp((const char *)authorization.data, SCHEME, scheme_len) != 0 ||
+        authorization.data[scheme_len] != ' ') {
         return (struct bytes_view){0};
     }
     size_t begin = scheme_len;
-    while (begin < field.len && field.data[begin] == ' ') {
+    while (begin < authorization.len && authorization.data[begin] == ' ') {
         begin++;
     }
-    return bytes_view_of(field.data + begin, field.len - begin);
+    return bytes_view_of(authorization.data + begin, authorization.len - begin);
 }
 
-enum auth_verdict auth_check(struct auth *a, struct bytes_view authorization, uint64_t unix_s,
-                             struct auth_identity *out)
+bool auth_take_session(struct auth *a, struct bytes_view key, struct auth_identity *who)
 {
-    return auth_check_key(a, bearer_of(authorization), unix_s, out);
+    client_secret_clear(&a->secret);
+    if (who->secret_id[0] == '\0') {
+        return true;
+    }
+    if (!client_secret_open(a->ring, key, &a->secret)) {
+        return false;
+    }
+    who->session = bytes_view_of_text(a->secret.session);
+    return true;
 }
 
 enum client_secret_result auth_make_secret(struct auth *a, const struct auth_wish *wish,

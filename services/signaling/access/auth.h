@@ -35,7 +35,7 @@ struct auth_identity {
     enum api_key_role role;
     uint32_t offers_per_s;                      /* of the tenant; 0 = as configured for all */
     char secret_id[CLIENT_SECRET_ID_CHARS + 1]; /* empty: no client secret */
-    struct bytes_view session; /* its session as a JSON object, until the next check; or empty */
+    struct bytes_view session;                  /* of auth_take_session; else empty */
 };
 
 struct auth;
@@ -49,12 +49,18 @@ void auth_set_keys(struct auth *a, struct api_keys *keys);
 /* Copies the ring. False without memory: the old one stays. */
 MUST_USE bool auth_set_ring(struct auth *a, const struct key_ring *ring);
 
+/* The key in the value of Authorization; empty when there is none. */
+struct bytes_view auth_bearer(struct bytes_view authorization);
+
 /* Of requests that make calls or operate on them: an API key of role app, or a client secret.
- * AUTH_PASS fills *out. */
-enum auth_verdict auth_check(struct auth *a, struct bytes_view authorization, uint64_t unix_s,
+ * AUTH_PASS fills *out, but for the session. */
+enum auth_verdict auth_check(const struct auth *a, struct bytes_view key, uint64_t unix_s,
                              struct auth_identity *out);
-enum auth_verdict auth_check_key(struct auth *a, struct bytes_view key, uint64_t unix_s,
-                                 struct auth_identity *out);
+
+/* The session that this key, which passed as `who`, brings with it: a text until the next take, or
+ * empty. It costs far more than the check: for offers, after all limits. False: it does not
+ * inflate. */
+MUST_USE bool auth_take_session(struct auth *a, struct bytes_view key, struct auth_identity *who);
 
 /* A client secret of `who`, good from now on for so many seconds. text has room for
  * CLIENT_SECRET_CHARS_MAX and a NUL; *out gets the id and the times. A ring must be set. */

@@ -1,12 +1,10 @@
 /* client_secret.c - see client_secret.h */
 #include "services/signaling/access/client_secret.h"
 
-#include "common/base/json_bounds.h"
 #include "common/crypto/aes_gcm.h"
 #include "services/signaling/access/base64url.h"
 
 #include <assert.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <zlib.h>
 
@@ -14,11 +12,10 @@
 #define HEAD_CHARS   (PREFIX_CHARS + 1)
 #define SEALED_MAX   BASE64URL_BYTES(CLIENT_SECRET_CHARS_MAX - HEAD_CHARS)
 #define FRAME_BYTES  (AES_GCM_NONCE_BYTES + AES_GCM_TAG_BYTES)
-#define DEFLATED_MAX (SEALED_MAX - FRAME_BYTES)
-/* The session and what stands around it. */
-#define JSON_BYTES_MAX   (CLIENT_SECRET_SESSION_BYTES + 1024)
-#define JSON_DEPTH_MAX   33 /* a session of 32, in an object */
-#define JSON_MEMBERS_MAX 4200
+#define PLAIN_MAX    (SEALED_MAX - FRAME_BYTES)
+#define VERSION      1
+#define FIXED_BYTES  (1 + CLIENT_SECRET_TENANT_BYTES + 8 + 8 + 4 + ID_BYTES)
+#define NO_SESSION   "{}"
 
 #define ID_PREFIX       "sess_"
 #define ID_PREFIX_CHARS (sizeof(ID_PREFIX) - 1)
@@ -26,13 +23,18 @@
 
 static_assert(ID_PREFIX_CHARS + BASE64URL_CHARS(ID_BYTES) == CLIENT_SECRET_ID_CHARS, "an id fits");
 
+static void write_id(struct bytes_view bytes, char id[CLIENT_SECRET_ID_CHARS + 1])
+{
+    memcpy(id, ID_PREFIX, ID_PREFIX_CHARS);
+    base64url_encode(bytes, id + ID_PREFIX_CHARS);
+    id[CLIENT_SECRET_ID_CHARS] = '\0';
+}
+
 void client_secret_make_id(struct random_source random, char id[CLIENT_SECRET_ID_CHARS + 1])
 {
     uint8_t bytes[ID_BYTES];
     random_fill(random, bytes, sizeof(bytes));
-    memcpy(id, ID_PREFIX, ID_PREFIX_CHARS);
-    base64url_encode(bytes_view_of(bytes, sizeof(bytes)), id + ID_PREFIX_CHARS);
-    id[CLIENT_SECRET_ID_CHARS] = '\0';
+    write_id(bytes_view_of(bytes, sizeof(bytes)), id);
 }
 
 bool client_secret_is_one(struct bytes_view text)
@@ -51,32 +53,32 @@ void client_secret_clear(struct client_secret *secret)
 
 /* --- sealing ---------------------------------------------------------------------------------- */
 
-/* NULL without memory. */
-static char *content_of(const struct client_secret *in)
+static void write_fixed(const struct client_secret *in, uint8_t plain[FIXED_BYTES])
 {
-    char tenant[2 * CLIENT_SECRET_TENANT_BYTES + 1];
-    const bool fits =
-        bytes_to_hex(bytes_view_of(in->tenant, sizeof(in->tenant)), tenant, sizeof(tenant));
-    assert(fits);
-    (void)fits;
-    json_t *session = in->session != NULL ? json_loads(in->session, 0, NULL) : json_object();
-    json_t *root =
-        json_pack("{s:s, s:I, s:I, s:s, s:{s:i}, s:o}", "tenant", tenant, "nbf",
-                  (json_int_t)in->not_before_unix_s, "exp", (json_int_t)in->expires_unix_s, "id",
-                  in->id, "policy", "offers_per_s", (int)in->offers_per_s, "session", session);
-    char *text = root != NULL ? json_dumps(root, JSON_COMPACT) : NULL;
-    json_decref(root);
-    return text;
+    struct byte_writer w;
+    uint8_t id[ID_BYTES];
+    const bool is_id =
+        base64url_decode(bytes_view_of(in->id + ID_PREFIX_CHARS, BASE64URL_CHARS(ID_BYTES)), id);
+    assert(is_id);
+    (void)is_id;
+    byte_writer_init(&w, plain, FIXED_BYTES);
+    byte_writer_u8(&w, VERSION);
+    byte_writer_bytes(&w, bytes_view_of(in->tenant, sizeof(in->tenant)));
+    byte_writer_u64(&w, in->not_before_unix_s);
+    byte_writer_u64(&w, in->expires_unix_s);
+    byte_writer_u32(&w, in->offers_per_s);
+    byte_writer_bytes(&w, bytes_view_of(id, sizeof(id)));
+    assert(!w.failed && w.len == FIXED_BYTES);
 }
 
-/* nonce | cipher text | tag of what is deflated behind the room for the nonce. */
+/* nonce | cipher text | tag of what stands behind the room for the nonce. */
 static void seal(struct key_ring *ring, uint8_t key_id, struct random_source random,
-                 uint8_t sealed[SEALED_MAX], size_t deflated_len)
+                 uint8_t sealed[SEALED_MAX], size_t plain_len)
 {
-    uint8_t *text = sealed + AES_GCM_NONCE_BYTES;
+    uint8_t *plain = sealed + AES_GCM_NONCE_BYTES;
     random_fill(random, sealed, AES_GCM_NONCE_BYTES);
     aes_gcm_seal(key_ring_client_secret_cipher(ring, key_id), sealed, (struct bytes_view){0},
-                 bytes_view_of(text, deflated_len), text);
+                 bytes_view_of(plain, plain_len), plain);
 }
 
 enum client_secret_result client_secret_seal(struct key_ring *ring, const struct client_secret *in,
@@ -84,21 +86,18 @@ enum client_secret_result client_secret_seal(struct key_ring *ring, const struct
                                              char text[CLIENT_SECRET_CHARS_MAX + 1])
 {
     uint8_t sealed[SEALED_MAX];
-    uLongf deflated_len = DEFLATED_MAX;
-    char *content = content_of(in);
-    if (content == NULL) {
-        return CLIENT_SECRET_NO_MEMORY;
-    }
-    const int status = compress2(sealed + AES_GCM_NONCE_BYTES, &deflated_len,
-                                 (const Bytef *)content, strlen(content), Z_BEST_COMPRESSION);
-    explicit_bzero(content, strlen(content));
-    free(content);
+    uint8_t *plain = sealed + AES_GCM_NONCE_BYTES;
+    uLongf deflated_len = PLAIN_MAX - FIXED_BYTES;
+    const char *session = in->session != NULL ? in->session : NO_SESSION;
+    write_fixed(in, plain);
+    const int status = compress2(plain + FIXED_BYTES, &deflated_len, (const Bytef *)session,
+                                 strlen(session), Z_BEST_COMPRESSION);
     if (status != Z_OK) {
         return status == Z_BUF_ERROR ? CLIENT_SECRET_TOO_LARGE : CLIENT_SECRET_NO_MEMORY;
     }
     const uint8_t key_id = key_ring_active_id(ring);
-    const size_t sealed_len = FRAME_BYTES + deflated_len;
-    seal(ring, key_id, random, sealed, deflated_len);
+    const size_t sealed_len = FRAME_BYTES + FIXED_BYTES + deflated_len;
+    seal(ring, key_id, random, sealed, FIXED_BYTES + deflated_len);
     memcpy(text, CLIENT_SECRET_PREFIX, PREFIX_CHARS);
     text[PREFIX_CHARS] = base64url_digit(key_id);
     base64url_encode(bytes_view_of(sealed, sealed_len), text + HEAD_CHARS);
@@ -108,94 +107,89 @@ enum client_secret_result client_secret_seal(struct key_ring *ring, const struct
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* The deflated content; false when this text was not sealed with a key of the ring. */
-static bool unseal(struct key_ring *ring, struct bytes_view text, uint8_t deflated[DEFLATED_MAX],
-                   size_t *out_len)
+/* What was sealed; empty when this text was not, with a key of the ring. */
+static struct bytes_view unseal(struct key_ring *ring, struct bytes_view text,
+                                uint8_t plain[PLAIN_MAX])
 {
     uint8_t sealed[SEALED_MAX];
+    const struct bytes_view nothing = {0};
     if (!client_secret_is_one(text) || text.len <= HEAD_CHARS ||
         text.len > CLIENT_SECRET_CHARS_MAX) {
-        return false;
+        return nothing;
     }
     const int key_id = base64url_value(text.data[PREFIX_CHARS]);
     const struct bytes_view body = bytes_view_of(text.data + HEAD_CHARS, text.len - HEAD_CHARS);
     const size_t sealed_len = BASE64URL_BYTES(body.len);
     struct aes_gcm *cipher =
         key_id < 0 ? NULL : key_ring_client_secret_cipher(ring, (uint8_t)key_id);
-    if (cipher == NULL || sealed_len <= FRAME_BYTES || !base64url_decode(body, sealed)) {
+    if (cipher == NULL || sealed_len <= FRAME_BYTES || !base64url_decode(body, sealed) ||
+        !aes_gcm_open(cipher, sealed, nothing,
+                      bytes_view_of(sealed + AES_GCM_NONCE_BYTES, sealed_len - AES_GCM_NONCE_BYTES),
+                      plain)) {
+        return nothing;
+    }
+    return bytes_view_of(plain, sealed_len - FRAME_BYTES);
+}
+
+/* *out_deflated: the rest of plain. */
+static bool read_fixed(struct bytes_view plain, struct client_secret *out,
+                       struct bytes_view *out_deflated)
+{
+    struct byte_reader r;
+    byte_reader_init(&r, plain);
+    const uint8_t version = byte_reader_u8(&r);
+    const struct bytes_view tenant = byte_reader_bytes(&r, sizeof(out->tenant));
+    out->not_before_unix_s = byte_reader_u64(&r);
+    out->expires_unix_s = byte_reader_u64(&r);
+    out->offers_per_s = byte_reader_u32(&r);
+    const struct bytes_view id = byte_reader_bytes(&r, ID_BYTES);
+    *out_deflated = byte_reader_bytes(&r, byte_reader_left(&r));
+    if (r.failed || version != VERSION) {
+        *out = (struct client_secret){0};
         return false;
     }
-    *out_len = sealed_len - FRAME_BYTES;
-    return aes_gcm_open(
-        cipher, sealed, (struct bytes_view){0},
-        bytes_view_of(sealed + AES_GCM_NONCE_BYTES, sealed_len - AES_GCM_NONCE_BYTES), deflated);
+    memcpy(out->tenant, tenant.data, sizeof(out->tenant));
+    write_id(id, out->id);
+    return true;
 }
 
-static bool take_time(const json_t *root, const char *name, uint64_t *out)
+/* A text, whose owner is the caller; NULL when it is none or too long. */
+static char *inflate_session(struct bytes_view deflated)
 {
-    const json_t *value = json_object_get(root, name);
-    *out = json_is_integer(value) && json_integer_value(value) >= 0
-               ? (uint64_t)json_integer_value(value)
-               : 0;
-    return json_is_integer(value) && json_integer_value(value) >= 0;
-}
-
-/* Absent or absurd: as configured for all. */
-static uint32_t offers_per_s_of(const json_t *root)
-{
-    const json_int_t value =
-        json_integer_value(json_object_get(json_object_get(root, "policy"), "offers_per_s"));
-    return value > 0 && value <= INT32_MAX ? (uint32_t)value : 0;
-}
-
-static bool take_content(const json_t *root, struct client_secret *out)
-{
-    const char *tenant = json_string_value(json_object_get(root, "tenant"));
-    const char *id = json_string_value(json_object_get(root, "id"));
-    const json_t *session = json_object_get(root, "session");
-    if (tenant == NULL ||
-        !bytes_from_hex(bytes_view_of_text(tenant), out->tenant, sizeof(out->tenant)) ||
-        id == NULL || strlen(id) != CLIENT_SECRET_ID_CHARS ||
-        !take_time(root, "nbf", &out->not_before_unix_s) ||
-        !take_time(root, "exp", &out->expires_unix_s) || !json_is_object(session)) {
-        return false;
+    char *session = malloc(CLIENT_SECRET_SESSION_BYTES + 1);
+    uLongf len = CLIENT_SECRET_SESSION_BYTES;
+    if (session == NULL) {
+        return NULL;
     }
-    memcpy(out->id, id, CLIENT_SECRET_ID_CHARS + 1);
-    out->offers_per_s = offers_per_s_of(root);
-    out->session = json_dumps(session, JSON_COMPACT);
-    return out->session != NULL;
+    if (uncompress((Bytef *)session, &len, deflated.data, deflated.len) != Z_OK) {
+        explicit_bzero(session, CLIENT_SECRET_SESSION_BYTES);
+        free(session);
+        return NULL;
+    }
+    session[len] = '\0';
+    return session;
 }
 
-static bool read_content(struct bytes_view content, struct client_secret *out)
+bool client_secret_peek(struct key_ring *ring, struct bytes_view text, struct client_secret *out)
 {
-    if (!json_bounds_hold(content, JSON_DEPTH_MAX, JSON_MEMBERS_MAX)) {
-        return false;
-    }
-    json_t *root = json_loadb((const char *)content.data, content.len, 0, NULL);
-    const bool is_good = json_is_object(root) && take_content(root, out);
-    json_decref(root);
-    return is_good;
+    uint8_t plain[PLAIN_MAX];
+    struct bytes_view deflated;
+    *out = (struct client_secret){0};
+    return read_fixed(unseal(ring, text, plain), out, &deflated);
 }
 
 bool client_secret_open(struct key_ring *ring, struct bytes_view text, struct client_secret *out)
 {
-    uint8_t deflated[DEFLATED_MAX];
-    size_t deflated_len = 0;
+    uint8_t plain[PLAIN_MAX];
+    struct bytes_view deflated;
     *out = (struct client_secret){0};
-    if (!unseal(ring, text, deflated, &deflated_len)) {
+    if (!read_fixed(unseal(ring, text, plain), out, &deflated)) {
         return false;
     }
-    uint8_t *content = malloc(JSON_BYTES_MAX);
-    uLongf content_len = JSON_BYTES_MAX;
-    if (content == NULL) {
-        return false;
-    }
-    const bool is_good = uncompress(content, &content_len, deflated, deflated_len) == Z_OK &&
-                         read_content(bytes_view_of(content, content_len), out);
-    explicit_bzero(content, JSON_BYTES_MAX);
-    free(content);
-    if (!is_good) {
+    out->session = inflate_session(deflated);
+    explicit_bzero(plain, sizeof(plain));
+    if (out->session == NULL) {
         client_secret_clear(out);
     }
-    return is_good;
+    return out->session != NULL;
 }

@@ -4,15 +4,22 @@
  * "ek_", the key id as one base64url character, then in base64url
  *
  *      0  u8[12]  nonce
- *     12          AES-256-GCM of zlib (RFC 1950) of {"tenant":"32 hex digits","nbf":N,"exp":N,
- *                 "id":"sess_...","policy":{"offers_per_s":N},"session":{...}}
+ *     12          AES-256-GCM of
+ *                   0  u8      version, 1
+ *                   1  u8[16]  tenant
+ *                  17  u64     not before, seconds of Unix time
+ *                  25  u64     expires
+ *                  33  u32     offers a second, 0 = as configured for all
+ *                  37  u8[16]  id
+ *                  53          zlib (RFC 1950) of the session, a JSON object
  *   -16  u8[16]   tag
  *
  * Gives:   any replica of signaling opens it: nothing is stored. The session inside is sealed,
  *          because instructions may be confidential.
  * Bounds:  CLIENT_SECRET_CHARS_MAX, so that it fits the header lines of common proxies.
- * Fails:   open returns false for any other form, an altered byte, a key that the ring does not
- *          have, or a content that is not the above. Times are the caller's to compare.
+ * Fails:   peek and open return false for any other form, an altered byte, or a key that the ring
+ *          does not have; open also for a session that does not inflate within its bound. Times
+ *          are the caller's to compare, and the session's form is session_json.h's to judge.
  * Source:  docs/wire-formats.md, section 7.
  */
 #ifndef EARSHOT_CLIENT_SECRET_H
@@ -51,7 +58,10 @@ enum client_secret_result client_secret_seal(struct key_ring *ring, const struct
                                              char text[CLIENT_SECRET_CHARS_MAX + 1]);
 
 bool client_secret_is_one(struct bytes_view text);
-/* True: call clear. */
+/* All but the session, for little time: what an expired one or a stranger's costs. */
+MUST_USE bool client_secret_peek(struct key_ring *ring, struct bytes_view text,
+                                 struct client_secret *out);
+/* With the session. True: call clear. */
 MUST_USE bool client_secret_open(struct key_ring *ring, struct bytes_view text,
                                  struct client_secret *out);
 void client_secret_clear(struct client_secret *secret);
