@@ -4,9 +4,9 @@
 #include "common/runtime/clock.h"
 #include "common/runtime/log.h"
 #include "services/signaling/access/rate_limit.h"
+#include "services/signaling/own_page.h"
 
 #include <stdlib.h>
-#include <strings.h>
 
 #define DEMO_TENANT "demo"
 #define IPV6_NET    8 /* an IPv6 client has a whole /64 to call from */
@@ -272,28 +272,11 @@ bool access_gate_check_visitor(struct access_gate *g, const struct access_visito
     }
 }
 
-/* Is this a page that we served ourselves? A browser tells where a POST comes from. */
-static bool is_own_page(const struct http_request *request)
-{
-    static const char *const scheme[] = {"http://", "https://"};
-    for (size_t i = 0; i < COUNT_OF(scheme); i++) {
-        const size_t len = strlen(scheme[i]);
-        const struct bytes_view origin = request->origin;
-        if (request->host.len > 0 && origin.len == len + request->host.len &&
-            memcmp(origin.data, scheme[i], len) == 0 &&
-            strncasecmp((const char *)origin.data + len, (const char *)request->host.data,
-                        request->host.len) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool check_page(struct access_gate *g, const struct http_request *request,
                        struct auth_identity *out, struct http_response *refusal, uint64_t now_us)
 {
     const struct rate rate = {g->config->limits.demo_secrets_per_minute_per_address, MINUTE_US};
-    if (!is_own_page(request)) {
+    if (!own_page_is_source(request->host, request->origin, g->config->demo_host)) {
         metric_add(&g->counts.foreign_pages_total, 1);
         *refusal = http_response_error(403, "origin_not_allowed",
                                        bytes_view_of_text("This is for the page at / alone."));

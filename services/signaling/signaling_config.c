@@ -182,6 +182,10 @@ static void read_access(struct yaml_reader *r, struct signaling_config *c)
     const bool is_public = yaml_reader_bool(r, "public", false);
     c->auth = (enum auth_mode)yaml_reader_choice(r, "auth", mode, AUTH_KEYS);
     c->has_demo = yaml_reader_bool(r, "demo", false);
+    yaml_reader_text(r, "demo_host", "", c->demo_host, sizeof(c->demo_host));
+    if (strpbrk(c->demo_host, ":/ ") != NULL) {
+        yaml_reader_fail(r, "demo_host", "is a name alone, as edge.example");
+    }
     yaml_reader_text(r, "api_keys", "", c->api_keys_path, sizeof(c->api_keys_path));
     if (is_public && c->auth == AUTH_OFF) {
         yaml_reader_fail(r, "auth", "off with public: true: set auth: keys");

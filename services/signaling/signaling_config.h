@@ -8,6 +8,7 @@
 #include "common/runtime/log.h"
 #include "services/signaling/access/auth.h"
 #include "services/signaling/http_server.h"
+#include "services/signaling/own_page.h"
 
 #define SIGNALING_PATH_CAP 272
 
@@ -28,6 +29,7 @@ struct signaling_config {
     enum auth_mode auth;
     char api_keys_path[SIGNALING_PATH_CAP]; /* a file; empty with AUTH_OFF alone */
     bool has_demo;                          /* the page gets client secrets */
+    char demo_host[OWN_PAGE_NAME_CAP];      /* of the page in browsers; may be empty */
     struct signaling_limits limits;
     char web_directory[SIGNALING_PATH_CAP]; /* empty: no page */
     struct http_server_config http;

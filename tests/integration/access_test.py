@@ -222,6 +222,9 @@ class ClientSecrets(Guarded):
         for headers in ({}, {"Origin": "http://evil.example"}, {"Origin": "null"}):
             self.assert_error(self.request("POST", "/demo/secret", **headers), 403,
                               "origin_not_allowed")
+        rebound = {"Host": "evil.example:8080", "Origin": "http://evil.example:8080"}
+        self.assert_error(self.request("POST", "/demo/secret", **rebound), 403,
+                          "origin_not_allowed")
         for _ in range(5):
             self.assertEqual(self.request("POST", "/demo/secret", **own).status, 200)
         answer = self.request("POST", "/demo/secret", **own)

@@ -13,6 +13,7 @@ static int open_gate(void **state)
     (void)state;
     struct fault fault = {0};
     config = (struct signaling_config){.auth = AUTH_OFF,
+                                       .demo_host = "edge.example",
                                        .limits = {.offers_per_s = 8,
                                                   .offers_per_s_per_tenant = 5,
                                                   .offers_per_s_per_address = 3,
@@ -187,12 +188,17 @@ static void the_demo_is_for_the_page_of_this_origin(void **state)
         foreign += !origin_case[i].is_own;
     }
     assert_int_equal(metric_get(&access_gate_counts(gate)->foreign_pages_total), foreign);
+    struct http_request rebound = request_from("192.0.2.1:1");
     struct http_request no_host = request_from("192.0.2.1:1");
     struct auth_identity who;
     struct http_response refusal;
     no_host.host = (struct bytes_view){0};
     no_host.origin = bytes_view_of_text("http://");
     assert_false(access_gate_check(gate, &no_host, ACCESS_DEMO, &who, &refusal, 0));
+    rebound.host = bytes_view_of_text("evil.example:8080"); /* his name, our address */
+    rebound.origin = bytes_view_of_text("http://evil.example:8080");
+    assert_false(access_gate_check(gate, &rebound, ACCESS_DEMO, &who, &refusal, 0));
+    assert_int_equal(refusal.status, 403);
 }
 
 int main(void)

@@ -99,6 +99,8 @@ static void each_mistake_is_named(void **state)
         {GOOD "public: true\nauth: off\n", "t.yaml:6: auth: off with public: true: set auth: keys"},
         {"keys: /keys\nauth: keys\n", "api_keys: is empty: name the file of API keys"},
         {GOOD "auth: no\n", "auth: "},
+        {GOOD "demo_host: edge.example:8080\n", "demo_host: is a name alone, as edge.example"},
+        {GOOD "demo_host: https://edge.example\n", "demo_host: is a name alone"},
         {GOOD "limits: {offers_per_s: 100001}\n", "limits.offers_per_s: 100001 is outside"},
         {KEYS, "ingress: no address"},
         {KEYS "ingress: []\n", "ingress: no address"},
