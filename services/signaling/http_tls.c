@@ -34,9 +34,11 @@ struct pipe {
     SSL *ssl; /* NULL: free */
     int fd[SIDE_COUNT];
     bool has_shaken_hands;
-    bool is_up_over;   /* the client says no more */
-    bool is_down_over; /* and the server */
-    uint64_t end_us;   /* TIME_NEVER while the server is there */
+    bool is_up_over;      /* the client says no more */
+    bool is_down_over;    /* and the server */
+    uint64_t end_us;      /* TIME_NEVER while the server is there */
+    unsigned reads_left;  /* of his socket in this turn */
+    unsigned key_updates; /* since the last text */
 };
 
 struct http_tls {
@@ -157,6 +159,40 @@ static struct pipe *find_free(struct http_tls *t)
     return NULL;
 }
 
+/* OpenSSL asks before each read of the socket: without more reads in this turn it hears what it
+ * hears of an empty socket. */
+static long before_read(BIO *socket, int operation, const char *data, size_t len, int command,
+                        long value, int result, size_t *processed)
+{
+    (void)data;
+    (void)len;
+    (void)command;
+    (void)value;
+    (void)processed;
+    struct pipe *p = (struct pipe *)(void *)BIO_get_callback_arg(socket);
+    if (operation != BIO_CB_READ) {
+        return result;
+    }
+    if (p->reads_left == 0) {
+        BIO_set_retry_read(socket);
+        return -1;
+    }
+    p->reads_left--;
+    return result;
+}
+
+static void on_message(int is_ours, int version, int content_type, const void *message, size_t len,
+                       SSL *ssl, void *pipe)
+{
+    struct pipe *p = pipe;
+    (void)version;
+    (void)ssl;
+    if (!is_ours && content_type == SSL3_RT_HANDSHAKE && len > 0 &&
+        *(const uint8_t *)message == SSL3_MT_KEY_UPDATE) {
+        p->key_updates++;
+    }
+}
+
 static bool start_tls(struct http_tls *t, struct pipe *p, int socket_fd)
 {
     const int on = 1;
@@ -165,6 +201,10 @@ static bool start_tls(struct http_tls *t, struct pipe *p, int socket_fd)
     if (p->ssl == NULL || SSL_set_fd(p->ssl, socket_fd) != 1) {
         return false;
     }
+    BIO_set_callback_ex(SSL_get_rbio(p->ssl), before_read);
+    BIO_set_callback_arg(SSL_get_rbio(p->ssl), (char *)p);
+    SSL_set_msg_callback(p->ssl, on_message);
+    SSL_set_msg_callback_arg(p->ssl, p);
     SSL_set_accept_state(p->ssl);
     return true;
 }
@@ -208,9 +248,13 @@ static enum motion move_up(struct pipe *p)
     uint8_t piece[PIECE_BYTES_MAX];
     ERR_clear_error();
     const int len = SSL_peek(p->ssl, piece, sizeof(piece));
+    if (p->key_updates > HTTP_TLS_KEY_UPDATES_MAX) {
+        return MOTION_BROKEN;
+    }
     if (len <= 0) {
         return motion_of(p, len);
     }
+    p->key_updates = 0;
     ssize_t taken = send(p->fd[SIDE_SERVER], piece, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (taken < 0 && errno == EAGAIN) {
         return MOTION_WAITS;
@@ -268,6 +312,7 @@ static void pump(struct http_tls *t, struct pipe *p, uint64_t now_us)
     enum motion up = MOTION_WAITS;
     enum motion down = MOTION_WAITS;
     unsigned pieces = 0;
+    p->reads_left = HTTP_TLS_READS_MAX;
     while (step(t, p, &up, &down, now_us) && pieces < PIECES_MAX) {
         pieces++;
     }
@@ -279,7 +324,7 @@ static void pump(struct http_tls *t, struct pipe *p, uint64_t now_us)
                          (p->is_down_over && (p->is_up_over || !p->has_shaken_hands));
     if (is_over) {
         close_pipe(t, p);
-    } else if (pieces == PIECES_MAX) {
+    } else if (pieces == PIECES_MAX || p->reads_left == 0) {
         (void)watch(t, p, EPOLL_CTL_MOD); /* which tells again what is ready */
     }
 }

@@ -9,8 +9,9 @@
  *          kept in between: what one side can not take stays with the other, so a slow reader
  *          slows his writer.
  * Bounds:  pipes_max; a handshake is bounded by whoever waits for a head, and ends with it. What
- *          its server has closed is gone HTTP_TLS_FLUSH_US later, whatever its client reads.
- * Fails:   a client that breaks the rules of TLS is hung up. A certificate that can not be used
+ *          its server has closed is gone HTTP_TLS_FLUSH_US later, whatever its client reads. One
+ *          client costs a turn HTTP_TLS_READS_MAX reads at most.
+ * Fails:   a client that breaks the rules of TLS, or changes his keys for ever, is hung up. A certificate that can not be used
  *          is a fault that names the file; a reload then keeps the old one.
  * Rule:    TLS 1.2 or newer, forward secrecy, ALPN http/1.1, no tickets, no renegotiation.
  * Loop:    http_tls_turn when http_tls_fd is readable, and at http_tls_next_timeout.
@@ -27,6 +28,12 @@
 #define HTTP_TLS_FLUSH_US (10 * US_PER_S)
 /* From the end of the answer until a client that says nothing more is gone. */
 #define HTTP_TLS_LINGER_US (2 * US_PER_S)
+
+/* KeyUpdates of one client (RFC 8446 s.4.6.3) without any text between them: more are an attack. */
+#define HTTP_TLS_KEY_UPDATES_MAX 32
+/* Reads of one client's socket before the next one has his turn; a record takes two. OpenSSL alone
+ * would go on as long as what comes is no text. */
+#define HTTP_TLS_READS_MAX 64
 
 /* Written by the loop's thread, read by any. */
 struct http_tls_counts {

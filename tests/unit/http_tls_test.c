@@ -1,6 +1,9 @@
 /* http_tls_test.c - behind TLS clients are served as in clear, and certificates come and go */
 #include "tests/unit/tls_world.h"
 
+#include <openssl/err.h>
+#include <sys/ioctl.h>
+
 static uint64_t shaken(void)
 {
     return metric_get(&http_server_tls_counts(world.http)->handshakes_total);
@@ -175,6 +178,108 @@ static void old_versions_and_other_protocols_are_refused(void **state)
     tls_close(ssl);
 }
 
+/* --- clients that make work ------------------------------------------------------------------- */
+
+/* So many KeyUpdates (RFC 8446 s.4.6.3), each a record, as one text. */
+static BIO *write_key_updates(SSL *ssl, unsigned count)
+{
+    BIO *to_server = SSL_get_wbio(ssl);
+    BIO *records = BIO_new(BIO_s_mem());
+    assert_true(BIO_up_ref(to_server) && BIO_up_ref(records));
+    SSL_set0_wbio(ssl, records);
+    for (unsigned i = 0; i < count; i++) {
+        assert_int_equal(SSL_key_update(ssl, SSL_KEY_UPDATE_NOT_REQUESTED), 1);
+        assert_int_equal(SSL_do_handshake(ssl), 1);
+    }
+    SSL_set0_wbio(ssl, to_server);
+    return records;
+}
+
+static void send_key_updates(SSL *ssl, unsigned count)
+{
+    const char *bytes = NULL;
+    BIO *records = write_key_updates(ssl, count);
+    const long len = BIO_get_mem_data(records, &bytes);
+    world_send_bytes(SSL_get_fd(ssl), bytes, (size_t)len);
+    BIO_free(records);
+}
+
+static void so_many_key_updates_pass_between_two_texts_and_more_are_hung_up(void **state)
+{
+    (void)state;
+    SSL *ssl = tls_connect();
+    for (unsigned i = 1; i <= 2; i++) {
+        char end[16];
+        (void)snprintf(end, sizeof(end), "\r\n\r\n%u", i);
+        send_key_updates(ssl, HTTP_TLS_KEY_UPDATES_MAX);
+        tls_send_text(ssl, WORLD_GET);
+        (void)tls_answer(ssl, end);
+        assert_true(world_answer_has(200, end));
+    }
+    send_key_updates(ssl, HTTP_TLS_KEY_UPDATES_MAX + 1);
+    assert_string_equal(tls_answer(ssl, NULL), "");
+    tls_close(ssl);
+    ssl = tls_connect();
+    const uint64_t began_us = clock_now_us();
+    send_key_updates(ssl, 2000);
+    (void)tls_answer(ssl, NULL);
+    assert_true(clock_now_us() - began_us < US_PER_S / 2);
+    tls_close(ssl);
+}
+
+/* A ClientHello of 16,000 bytes, each in a record of its own: OpenSSL would read them all at once. */
+static void one_turn_reads_a_few_records_of_a_client(void **state)
+{
+    (void)state;
+    enum { RECORDS = 5000, RECORD_BYTES = 6 };
+    static const uint8_t start[] = {1, 0, 0x3e, 0x80};
+    static uint8_t bytes[RECORDS * RECORD_BYTES];
+    for (size_t i = 0; i < RECORDS; i++) {
+        const uint8_t record[RECORD_BYTES] = {22, 3, 1, 0, 1, i < sizeof(start) ? start[i] : 3};
+        memcpy(bytes + i * RECORD_BYTES, record, RECORD_BYTES);
+    }
+    int pair[2];
+    struct fault fault = {0};
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+    struct http_tls *t =
+        http_tls_create(1, world.config.tls_certificate, world.config.tls_key, &fault);
+    assert_non_null(t);
+    const int clear_fd = http_tls_open(t, pair[0]);
+    assert_true(clear_fd >= 0);
+    world_send_bytes(pair[1], (const char *)bytes, sizeof(bytes));
+    int before = sizeof(bytes);
+    while (before > 0) {
+        int left = 0;
+        http_tls_turn(t, clock_now_us());
+        assert_int_equal(ioctl(pair[0], FIONREAD, &left), 0);
+        assert_in_range(before - left, 1, HTTP_TLS_READS_MAX * RECORD_BYTES);
+        before = left;
+    }
+    (void)close(clear_fd);
+    http_tls_destroy(t);
+    (void)close(pair[1]);
+}
+
+static void nobody_shakes_hands_twice_on_a_connection(void **state)
+{
+    (void)state;
+    SSL *ssl = SSL_new(tls.client);
+    SSL_set_max_proto_version(ssl, TLS1_2_VERSION);
+    ssl = tls_connect_with(ssl);
+    assert_non_null(ssl);
+    assert_int_equal(SSL_renegotiate(ssl), 1);
+    const uint64_t give_up_us = clock_now_us() + WORLD_PATIENCE_US;
+    int result = SSL_do_handshake(ssl);
+    while (result != 1 && SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ) {
+        assert_true(clock_now_us() < give_up_us);
+        world_turn();
+        result = SSL_do_handshake(ssl);
+    }
+    assert_int_not_equal(result, 1);
+    assert_int_equal(ERR_GET_REASON(ERR_peek_error()), SSL_R_NO_RENEGOTIATION);
+    tls_close(ssl);
+}
+
 /* --- certificates ----------------------------------------------------------------------------- */
 
 static void a_reload_is_for_new_clients_and_hangs_up_nobody(void **state)
@@ -249,6 +354,9 @@ int main(void)
         TLS_TEST(who_does_not_speak_tls_is_hung_up),
         TLS_TEST(who_says_nothing_is_hung_up_with_the_time_of_a_head),
         TLS_TEST(old_versions_and_other_protocols_are_refused),
+        TLS_TEST(so_many_key_updates_pass_between_two_texts_and_more_are_hung_up),
+        TLS_TEST(one_turn_reads_a_few_records_of_a_client),
+        TLS_TEST(nobody_shakes_hands_twice_on_a_connection),
         TLS_TEST(a_reload_is_for_new_clients_and_hangs_up_nobody),
         TLS_TEST(what_can_not_be_used_is_named_and_the_old_stays),
         TLS_TEST(the_expiry_is_told),
