@@ -1,6 +1,7 @@
 /* http_tls.c - see http_tls.h */
 #include "services/signaling/http_tls.h"
 
+#include "common/runtime/log.h"
 #include "services/signaling/http_certificate.h"
 
 #include <assert.h>
@@ -33,6 +34,7 @@ enum motion {
 struct pipe {
     SSL *ssl; /* NULL: free */
     int fd[SIDE_COUNT];
+    bool has_begun; /* his first byte was that of TLS */
     bool has_shaken_hands;
     bool is_up_over;      /* the client says no more */
     bool is_down_over;    /* and the server */
@@ -50,6 +52,7 @@ struct http_tls {
     unsigned pipes_max;
     struct pipe *pipe;
     uint64_t next_end_us; /* no pipe ends earlier */
+    struct log_limit plain_limit;
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -96,6 +99,37 @@ struct http_tls *http_tls_create(unsigned pipes_max, const char *certificate, co
     }
     http_tls_destroy(t);
     return NULL;
+}
+
+/* --- clients in clear ------------------------------------------------------------------------- */
+
+/* A client's first byte is that of a record of TLS, or of a request in clear. */
+static bool is_plain_http(struct pipe *p)
+{
+    uint8_t first = 0;
+    if (p->has_begun || recv(p->fd[SIDE_CLIENT], &first, 1, MSG_PEEK | MSG_DONTWAIT) != 1) {
+        return false;
+    }
+    p->has_begun = true;
+    return (first >= 'A' && first <= 'Z') || (first >= 'a' && first <= 'z');
+}
+
+static void answer_in_clear(struct http_tls *t, const struct pipe *p, uint64_t now_us)
+{
+    static const char answer[] =
+        "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 36\r\n"
+        "Connection: close\r\n\r\nThis port speaks TLS: use https://.\n";
+    uint8_t dropped[PIECE_BYTES_MAX];
+    ssize_t len = 1;
+    /* Closing over what was not read would reset the connection, and the answer with it. */
+    for (int i = 0; i < PIECES_MAX && len > 0; i++) {
+        len = recv(p->fd[SIDE_CLIENT], dropped, sizeof(dropped), MSG_DONTWAIT);
+    }
+    (void)send(p->fd[SIDE_CLIENT], answer, sizeof(answer) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (log_limit_pass(&t->plain_limit, now_us)) {
+        log_warn("tls.plain_http held_back=%llu remedy=\"clients use https:// here\"",
+                 (unsigned long long)t->plain_limit.held_back);
+    }
 }
 
 static void close_pipe(struct http_tls *t, struct pipe *p)
@@ -312,6 +346,11 @@ static void pump(struct http_tls *t, struct pipe *p, uint64_t now_us)
     enum motion up = MOTION_WAITS;
     enum motion down = MOTION_WAITS;
     unsigned pieces = 0;
+    if (is_plain_http(p)) {
+        answer_in_clear(t, p, now_us);
+        close_pipe(t, p);
+        return;
+    }
     p->reads_left = HTTP_TLS_READS_MAX;
     while (step(t, p, &up, &down, now_us) && pieces < PIECES_MAX) {
         pieces++;

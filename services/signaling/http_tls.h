@@ -11,8 +11,9 @@
  * Bounds:  pipes_max; a handshake is bounded by whoever waits for a head, and ends with it. What
  *          its server has closed is gone HTTP_TLS_FLUSH_US later, whatever its client reads. One
  *          client costs a turn HTTP_TLS_READS_MAX reads at most.
- * Fails:   a client that breaks the rules of TLS, or changes his keys for ever, is hung up. A certificate that can not be used
- *          is a fault that names the file; a reload then keeps the old one.
+ * Fails:   a client that speaks HTTP in clear is told 400 and logged, within a bound; one that
+ *          breaks the rules of TLS, or changes his keys for ever, is hung up. A certificate that
+ *          can not be used is a fault that names the file; a reload then keeps the old one.
  * Rule:    TLS 1.2 or newer, forward secrecy, ALPN http/1.1, no tickets, no renegotiation.
  * Loop:    http_tls_turn when http_tls_fd is readable, and at http_tls_next_timeout.
  * Private to http_server.c.

@@ -137,9 +137,31 @@ static void sockets_work_and_close(void **state)
 static void who_does_not_speak_tls_is_hung_up(void **state)
 {
     (void)state;
-    (void)world_ask(WORLD_GET);
-    assert_null(strstr(world.answer, "HTTP/1.1"));
-    WORLD_UNTIL(failed() == 1);
+    static const char *const hello[] = {"\x80\x2e\x01\x03", "\x15\x03\x01", "1234567890", "\r\n"};
+    for (size_t i = 0; i < COUNT_OF(hello); i++) {
+        const int fd = world_connect(hello[i]);
+        assert_int_equal(shutdown(fd, SHUT_WR), 0);
+        (void)world_read(fd, NULL);
+        (void)close(fd);
+        assert_null(strstr(world.answer, "HTTP/1.1"));
+        WORLD_UNTIL(failed() == i + 1);
+    }
+    assert_int_equal(world.requests, 0);
+    assert_int_equal(shaken(), 0);
+}
+
+static void who_speaks_plain_http_is_told_so(void **state)
+{
+    (void)state;
+    static const char *const request[] = {WORLD_GET, "G",
+                                          "POST /a HTTP/1.1\r\nContent-Length: 100000\r\n\r\nv=0"};
+    for (size_t i = 0; i < COUNT_OF(request); i++) {
+        (void)world_ask(request[i]);
+        assert_true(world_answer_has(400, "https://"));
+        assert_non_null(strstr(world.answer, "Connection: close\r\n"));
+        WORLD_UNTIL(failed() == i + 1);
+    }
+    WORLD_UNTIL(metric_get(&http_server_counts(world.http)->connections) == 0);
     assert_int_equal(world.requests, 0);
     assert_int_equal(shaken(), 0);
 }
@@ -352,6 +374,7 @@ int main(void)
         TLS_TEST(a_client_that_ends_his_side_still_gets_the_answer),
         TLS_TEST(sockets_work_and_close),
         TLS_TEST(who_does_not_speak_tls_is_hung_up),
+        TLS_TEST(who_speaks_plain_http_is_told_so),
         TLS_TEST(who_says_nothing_is_hung_up_with_the_time_of_a_head),
         TLS_TEST(old_versions_and_other_protocols_are_refused),
         TLS_TEST(so_many_key_updates_pass_between_two_texts_and_more_are_hung_up),
