@@ -62,8 +62,7 @@ enum http_arrival http_listener_accept(int listen_fd, int *fd, struct net_addr *
     return is_short ? HTTP_ARRIVAL_NO_DESCRIPTORS : HTTP_ARRIVAL_NONE;
 }
 
-/* An IPv6 client has a whole /64 to call from. */
-static bool is_same_client(const struct net_addr *a, const struct net_addr *b)
+bool http_listener_is_same_client(const struct net_addr *a, const struct net_addr *b)
 {
     return memcmp(a->ip, b->ip, net_addr_is_ipv4(a) ? 16 : 8) == 0;
 }
@@ -79,7 +78,7 @@ struct http_connection *http_listener_admit(const struct http_server_config *con
         struct http_connection *c = &connection[i];
         if (c->state == HTTP_CONNECTION_FREE) {
             found = found == NULL ? c : found;
-        } else if (is_same_client(&c->peer, peer)) {
+        } else if (http_listener_is_same_client(&c->peer, peer)) {
             of_same_client++;
         }
     }

@@ -20,6 +20,9 @@ enum http_arrival { HTTP_ARRIVAL_NONE, HTTP_ARRIVAL_CLIENT, HTTP_ARRIVAL_NO_DESC
  * Without descriptors the listening socket stays readable. */
 enum http_arrival http_listener_accept(int listen_fd, int *fd, struct net_addr *peer);
 
+/* By address; an IPv6 client has a whole /64 to call from. */
+bool http_listener_is_same_client(const struct net_addr *a, const struct net_addr *b);
+
 /* A FREE one of the connections, or NULL and the reason counted. */
 struct http_connection *http_listener_admit(const struct http_server_config *config,
                                             struct http_connection *connection,

@@ -151,7 +151,12 @@ static void accept_one(struct http_server *s, int fd, const struct net_addr *pee
         (void)close(fd);
         return;
     }
-    fd = s->tls != NULL ? http_tls_open(s->tls, fd) : fd;
+    if (s->tls != NULL && !http_tls_admits(s->tls, peer)) {
+        metric_add(&s->counts.refused_address_total, 1);
+        (void)close(fd);
+        return;
+    }
+    fd = s->tls != NULL ? http_tls_open(s->tls, fd, peer) : fd;
     const lws_adopt_desc_t adopt = {
         .vh = s->vhost, .type = LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP, .fd.sockfd = fd, .opaque = c};
     struct lws *wsi =
@@ -370,8 +375,8 @@ static bool open_tls(struct http_server *s, struct fault *fault)
         return true;
     }
     /* Beside one for each connection, one for each that still says good-bye. */
-    s->tls = http_tls_create(2 * config->connections_max, config->tls_certificate, config->tls_key,
-                             fault);
+    s->tls = http_tls_create(2 * config->connections_max, 2 * config->connections_per_address_max,
+                             config->tls_certificate, config->tls_key, fault);
     return s->tls != NULL && (watch_open(s, &s->tls_watch, http_tls_fd(s->tls), TLS) ||
                               fault_set(fault, FAULT_LIBRARY, "tls: libwebsockets refuses"));
 }

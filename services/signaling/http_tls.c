@@ -3,6 +3,7 @@
 
 #include "common/runtime/log.h"
 #include "services/signaling/http_certificate.h"
+#include "services/signaling/http_listener.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -34,6 +35,7 @@ enum motion {
 struct pipe {
     SSL *ssl; /* NULL: free */
     int fd[SIDE_COUNT];
+    struct net_addr peer;
     bool has_begun; /* his first byte was that of TLS */
     bool has_shaken_hands;
     bool is_up_over;      /* the client says no more */
@@ -50,6 +52,7 @@ struct http_tls {
     SSL_CTX *context;
     int epoll_fd;
     unsigned pipes_max;
+    unsigned pipes_per_address_max;
     struct pipe *pipe;
     uint64_t next_end_us; /* no pipe ends earlier */
     struct log_limit plain_limit;
@@ -75,8 +78,8 @@ bool http_tls_reload(struct http_tls *t, struct fault *fault)
     return load(t, fault);
 }
 
-struct http_tls *http_tls_create(unsigned pipes_max, const char *certificate, const char *key,
-                                 struct fault *fault)
+struct http_tls *http_tls_create(unsigned pipes_max, unsigned pipes_per_address_max,
+                                 const char *certificate, const char *key, struct fault *fault)
 {
     struct http_tls *t = calloc(1, sizeof(*t));
     struct pipe *pipe = calloc(pipes_max, sizeof(*pipe));
@@ -89,6 +92,7 @@ struct http_tls *http_tls_create(unsigned pipes_max, const char *certificate, co
     t->certificate = certificate;
     t->key = key;
     t->pipes_max = pipes_max;
+    t->pipes_per_address_max = pipes_per_address_max;
     t->pipe = pipe;
     t->next_end_us = TIME_NEVER;
     t->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -243,7 +247,17 @@ static bool start_tls(struct http_tls *t, struct pipe *p, int socket_fd)
     return true;
 }
 
-int http_tls_open(struct http_tls *t, int socket_fd)
+bool http_tls_admits(const struct http_tls *t, const struct net_addr *peer)
+{
+    unsigned of_same_client = 0;
+    for (unsigned i = 0; i < t->pipes_max; i++) {
+        of_same_client +=
+            t->pipe[i].ssl != NULL && http_listener_is_same_client(&t->pipe[i].peer, peer);
+    }
+    return of_same_client < t->pipes_per_address_max;
+}
+
+int http_tls_open(struct http_tls *t, int socket_fd, const struct net_addr *peer)
 {
     struct pipe *p = find_free(t);
     int pair[SIDE_COUNT];
@@ -252,7 +266,7 @@ int http_tls_open(struct http_tls *t, int socket_fd)
         (void)close(socket_fd);
         return -1;
     }
-    *p = (struct pipe){.fd = {socket_fd, pair[0]}, .end_us = TIME_NEVER};
+    *p = (struct pipe){.fd = {socket_fd, pair[0]}, .peer = *peer, .end_us = TIME_NEVER};
     if (!start_tls(t, p, socket_fd) || !watch(t, p, EPOLL_CTL_ADD)) {
         close_pipe(t, p);
         (void)close(pair[1]);

@@ -8,9 +8,10 @@
  * Owns:    for each client his socket, his TLS state and the other end of the pair. Nothing is
  *          kept in between: what one side can not take stays with the other, so a slow reader
  *          slows his writer.
- * Bounds:  pipes_max; a handshake is bounded by whoever waits for a head, and ends with it. What
- *          its server has closed is gone HTTP_TLS_FLUSH_US later, whatever its client reads. One
- *          client costs a turn HTTP_TLS_READS_MAX reads at most.
+ * Bounds:  pipes_max, and of one address pipes_per_address_max; a handshake is bounded by whoever
+ *          waits for a head, and ends with it. What its server has closed is gone
+ *          HTTP_TLS_FLUSH_US later, whatever its client reads. One client costs a turn
+ *          HTTP_TLS_READS_MAX reads at most.
  * Fails:   a client that speaks HTTP in clear is told 400 and logged, within a bound; one that
  *          breaks the rules of TLS, or changes his keys for ever, is hung up. A certificate that
  *          can not be used is a fault that names the file; a reload then keeps the old one.
@@ -21,6 +22,7 @@
 #ifndef EARSHOT_HTTP_TLS_H
 #define EARSHOT_HTTP_TLS_H
 
+#include "common/base/net_addr.h"
 #include "common/base/status.h"
 #include "common/base/time_us.h"
 #include "common/runtime/metrics.h"
@@ -46,16 +48,18 @@ struct http_tls_counts {
 struct http_tls;
 
 /* The names of the files are borrowed. */
-struct http_tls *http_tls_create(unsigned pipes_max, const char *certificate, const char *key,
-                                 struct fault *fault);
+struct http_tls *http_tls_create(unsigned pipes_max, unsigned pipes_per_address_max,
+                                 const char *certificate, const char *key, struct fault *fault);
 void http_tls_destroy(struct http_tls *t);
 const struct http_tls_counts *http_tls_counts(const struct http_tls *t);
 
 /* Reads the files again: for clients that come from now on. */
 MUST_USE bool http_tls_reload(struct http_tls *t, struct fault *fault);
 
+/* Whether this address has a pipe left. One may outlive its connection, while it says good-bye. */
+bool http_tls_admits(const struct http_tls *t, const struct net_addr *peer);
 /* The end in clear, or -1 without room; socket_fd is ours in any case, and does not block. */
-int http_tls_open(struct http_tls *t, int socket_fd);
+int http_tls_open(struct http_tls *t, int socket_fd, const struct net_addr *peer);
 
 int http_tls_fd(const struct http_tls *t);
 void http_tls_turn(struct http_tls *t, uint64_t now_us);

@@ -249,7 +249,7 @@ static void so_many_key_updates_pass_between_two_texts_and_more_are_hung_up(void
     tls_close(ssl);
 }
 
-/* A ClientHello of 16,000 bytes, each in a record of its own: OpenSSL would read them all at once. */
+/* A ClientHello with each byte in a record of its own: OpenSSL would read them all at once. */
 static void one_turn_reads_a_few_records_of_a_client(void **state)
 {
     (void)state;
@@ -262,11 +262,12 @@ static void one_turn_reads_a_few_records_of_a_client(void **state)
     }
     int pair[2];
     struct fault fault = {0};
+    const struct net_addr peer = {0};
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
     struct http_tls *t =
-        http_tls_create(1, world.config.tls_certificate, world.config.tls_key, &fault);
+        http_tls_create(1, 1, world.config.tls_certificate, world.config.tls_key, &fault);
     assert_non_null(t);
-    const int clear_fd = http_tls_open(t, pair[0]);
+    const int clear_fd = http_tls_open(t, pair[0], &peer);
     assert_true(clear_fd >= 0);
     world_send_bytes(pair[1], (const char *)bytes, sizeof(bytes));
     int before = sizeof(bytes);
@@ -280,6 +281,32 @@ static void one_turn_reads_a_few_records_of_a_client(void **state)
     (void)close(clear_fd);
     http_tls_destroy(t);
     (void)close(pair[1]);
+}
+
+/* Whoever is answered and stays holds a pipe for a while, though no connection. */
+static void one_address_has_twice_as_many_pipes_as_connections(void **state)
+{
+    (void)state;
+    const struct http_server_counts *counts = http_server_counts(world.http);
+    const unsigned pipes_max = 2 * world.config.connections_per_address_max;
+    SSL *ssl[16] = {NULL};
+    for (unsigned i = 0; i < pipes_max; i++) {
+        ssl[i] = tls_connect();
+        tls_send_text(ssl[i], "GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        WORLD_UNTIL(world.delivered == i + 1 && metric_get(&counts->connections) == 0);
+    }
+    assert_int_equal(metric_get(&counts->refused_address_total), 0);
+    assert_null(tls_connect_with(SSL_new(tls.client)));
+    assert_int_equal(metric_get(&counts->refused_address_total), 1);
+    const int other = world_connect_from("127.0.0.2");
+    WORLD_UNTIL(metric_get(&counts->connections) == 1);
+    (void)close(other);
+    tls_close(ssl[0]);
+    WORLD_UNTIL(metric_get(&counts->connections) == 0);
+    ssl[0] = tls_connect();
+    for (unsigned i = 0; i < pipes_max; i++) {
+        tls_close(ssl[i]);
+    }
 }
 
 static void nobody_shakes_hands_twice_on_a_connection(void **state)
@@ -379,6 +406,7 @@ int main(void)
         TLS_TEST(old_versions_and_other_protocols_are_refused),
         TLS_TEST(so_many_key_updates_pass_between_two_texts_and_more_are_hung_up),
         TLS_TEST(one_turn_reads_a_few_records_of_a_client),
+        TLS_TEST(one_address_has_twice_as_many_pipes_as_connections),
         TLS_TEST(nobody_shakes_hands_twice_on_a_connection),
         TLS_TEST(a_reload_is_for_new_clients_and_hangs_up_nobody),
         TLS_TEST(what_can_not_be_used_is_named_and_the_old_stays),
