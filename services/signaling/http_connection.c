@@ -38,24 +38,17 @@ static struct bytes_view copy_field(struct lws *wsi, enum lws_token_indexes toke
 
 static enum http_method method_of(int lws_method)
 {
-    switch (lws_method) {
-    case LWSHUMETH_GET:
-        return HTTP_GET;
-    case LWSHUMETH_HEAD:
-        return HTTP_HEAD;
-    case LWSHUMETH_POST:
-        return HTTP_POST;
-    case LWSHUMETH_PUT:
-        return HTTP_PUT;
-    case LWSHUMETH_PATCH:
-        return HTTP_PATCH;
-    case LWSHUMETH_DELETE:
-        return HTTP_DELETE;
-    case LWSHUMETH_OPTIONS:
-        return HTTP_OPTIONS;
-    default:
-        return HTTP_METHOD_COUNT;
+    static const int known[HTTP_METHOD_COUNT] = {
+        [HTTP_GET] = LWSHUMETH_GET,         [HTTP_HEAD] = LWSHUMETH_HEAD,
+        [HTTP_POST] = LWSHUMETH_POST,       [HTTP_PUT] = LWSHUMETH_PUT,
+        [HTTP_PATCH] = LWSHUMETH_PATCH,     [HTTP_DELETE] = LWSHUMETH_DELETE,
+        [HTTP_OPTIONS] = LWSHUMETH_OPTIONS,
+    };
+    unsigned method = 0;
+    while (method < HTTP_METHOD_COUNT && known[method] != lws_method) {
+        method++;
     }
+    return (enum http_method)method;
 }
 
 /* False when libwebsockets knows no method of ours in it. A path that is too long is empty: it
@@ -214,6 +207,8 @@ static void become_ready(struct http_connection *c, uint64_t now_us)
     c->request.received_us = now_us;
     metric_add(&c->counts->requests_total, 1);
     lws_set_timeout(c->wsi, NO_PENDING_TIMEOUT, 0); /* ours runs */
+    /* libwebsockets spins over what it does not read, and hangs up who has closed his half. */
+    http_connection_throttle(c, true);
 }
 
 /* Without a length libwebsockets takes whatever follows these methods for a body. */
@@ -249,10 +244,6 @@ int http_connection_on_header(struct http_connection *c, uint64_t now_us)
     if (c->body_expected > 0) {
         c->state = HTTP_CONNECTION_BODY;
         return 0;
-    }
-    if (!c->may_send_more) {
-        /* Outside of a body libwebsockets spins over what it does not read. */
-        http_connection_throttle(c, true);
     }
     become_ready(c, now_us);
     return 0;
@@ -291,25 +282,6 @@ int http_connection_on_body_end(struct http_connection *c, uint64_t now_us)
 }
 
 /* --- answering -------------------------------------------------------------------------------- */
-
-void http_connection_answer(struct http_connection *c, const struct http_response *r)
-{
-    c->response = *r;
-    const struct http_head_context context = {
-        .origins = &c->config->origins,
-        .origin = c->request.origin,
-        .asked_request_headers = c->request.asked_request_headers,
-        .request_id = c->request.id,
-        .is_last = c->is_last,
-        .unix_s = clock_unix_us() / US_PER_S,
-    };
-    c->head_len = http_response_head(&c->response, &context, c->head);
-    c->sent = 0;
-    c->early_pieces = 0;
-    c->state = HTTP_CONNECTION_ANSWERING;
-    http_connection_throttle(c, false); /* libwebsockets writes nothing while it reads nothing */
-    lws_callback_on_writable(c->wsi);
-}
 
 /* The next piece of head and body, behind the room that libwebsockets wants; its length. */
 static size_t next_piece(const struct http_connection *c, uint8_t out[WRITE_BYTES_MAX])
@@ -384,6 +356,34 @@ static int finish(struct http_connection *c)
     http_gate_await(c);
     http_gate_look(c); /* perhaps it came while the answer was written */
     return 0;
+}
+
+void http_connection_answer(struct http_connection *c, const struct http_response *r)
+{
+    /* Behind a body libwebsockets would read the end, and hang up, before it writes. */
+    const bool has_ended = (c->body_expected > 0 || c->may_send_more) && http_gate_has_ended(c);
+    c->is_last = c->is_last || has_ended;
+    c->response = *r;
+    const struct http_head_context context = {
+        .origins = &c->config->origins,
+        .origin = c->request.origin,
+        .asked_request_headers = c->request.asked_request_headers,
+        .request_id = c->request.id,
+        .is_last = c->is_last,
+        .unix_s = clock_unix_us() / US_PER_S,
+    };
+    c->head_len = http_response_head(&c->response, &context, c->head);
+    c->sent = 0;
+    c->early_pieces = 0;
+    c->state = HTTP_CONNECTION_ANSWERING;
+    if (has_ended) {
+        end_exchange(c, http_gate_write(c));
+        c->may_send_more = true;
+        (void)finish(c);
+        return;
+    }
+    http_connection_throttle(c, false); /* libwebsockets writes nothing while it reads nothing */
+    lws_callback_on_writable(c->wsi);
 }
 
 int http_connection_on_writeable(struct http_connection *c)

@@ -181,10 +181,24 @@ void http_gate_await(struct http_connection *c)
     http_connection_throttle(c, true);
 }
 
-void http_gate_look_for_end(struct http_connection *c)
+bool http_gate_has_ended(const struct http_connection *c)
 {
     struct pollfd one = {.fd = lws_get_socket_fd(c->wsi), .events = POLLRDHUP};
-    if (c->socket->is_held && poll(&one, 1, 0) == 1) {
+    return poll(&one, 1, 0) == 1;
+}
+
+bool http_gate_write(struct http_connection *c)
+{
+    const struct bytes_view body = http_response_body(&c->response);
+    const int fd = lws_get_socket_fd(c->wsi);
+    const int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
+    return send(fd, c->head, c->head_len, flags | MSG_MORE) == (ssize_t)c->head_len &&
+           send(fd, body.data, body.len, flags) == (ssize_t)body.len;
+}
+
+void http_gate_look_for_end(struct http_connection *c)
+{
+    if (c->socket->is_held && http_gate_has_ended(c)) {
         hang_up(c);
     }
 }

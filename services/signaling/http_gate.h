@@ -26,4 +26,9 @@ void http_gate_look_for_end(struct http_connection *c);
 /* At what a SCREENING connection has sent so far. */
 void http_gate_look(struct http_connection *c);
 
+/* Whether the client has closed its half. */
+bool http_gate_has_ended(const struct http_connection *c);
+/* Writes head and body of the answer past libwebsockets; false when the kernel took not all. */
+MUST_USE bool http_gate_write(struct http_connection *c);
+
 #endif
