@@ -109,6 +109,7 @@ static const char *reason_phrase(unsigned status)
         {413, "Content Too Large"},
         {414, "URI Too Long"},
         {415, "Unsupported Media Type"},
+        {417, "Expectation Failed"},
         {422, "Unprocessable Content"},
         {428, "Precondition Required"},
         {429, "Too Many Requests"},

@@ -175,24 +175,43 @@ static enum http_screen_verdict look_at_field(struct bytes_view line)
     return HTTP_SCREEN_PASS;
 }
 
-struct bytes_view http_screen_field(struct bytes_view head, const char *name)
+/* The next field of this name, off the front of the head; false at the head's end. */
+static bool take_field(struct bytes_view *head, const char *name, struct bytes_view *value)
 {
     struct bytes_view line = {0};
-    while (take_line(&head, &line) == LINE_GOOD) {
-        if (!is_named(line, name)) {
-            continue;
+    while (take_line(head, &line) == LINE_GOOD && line.len > 0) {
+        if (is_named(line, name)) {
+            *value = rest_of(line, strlen(name) + 1);
+            return true;
         }
-        struct bytes_view value = rest_of(line, strlen(name) + 1);
-        while (value.len > 0 && (value.data[0] == ' ' || value.data[0] == '\t')) {
-            value = rest_of(value, 1);
-        }
-        while (value.len > 0 &&
-               (value.data[value.len - 1] == ' ' || value.data[value.len - 1] == '\t')) {
-            value.len--;
-        }
-        return value;
     }
-    return bytes_view_of(NULL, 0);
+    return false;
+}
+
+struct bytes_view http_screen_field(struct bytes_view head, const char *name)
+{
+    struct bytes_view value = {0};
+    if (!take_field(&head, name, &value)) {
+        return bytes_view_of(NULL, 0);
+    }
+    while (value.len > 0 && (value.data[0] == ' ' || value.data[0] == '\t')) {
+        value = rest_of(value, 1);
+    }
+    while (value.len > 0 &&
+           (value.data[value.len - 1] == ' ' || value.data[value.len - 1] == '\t')) {
+        value.len--;
+    }
+    return value;
+}
+
+size_t http_screen_count(struct bytes_view head, const char *name)
+{
+    struct bytes_view value;
+    size_t count = 0;
+    while (take_field(&head, name, &value)) {
+        count++;
+    }
+    return count;
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -213,8 +232,13 @@ static enum http_screen_verdict look_at_lines(struct bytes_view head)
     enum http_screen_verdict verdict = HTTP_SCREEN_PASS;
     (void)take_line(&head, &line);
     verdict = look_at_request_line(line);
+    /* RFC 9110 s.10.1.1: a request of HTTP/1.0 expects nothing. */
+    const bool may_expect = verdict == HTTP_SCREEN_PASS && line.data[line.len - 1] != '0';
     while (verdict == HTTP_SCREEN_PASS && take_line(&head, &line) == LINE_GOOD && line.len > 0) {
         verdict = look_at_field(line);
+        if (verdict == HTTP_SCREEN_PASS && may_expect && is_named(line, "expect")) {
+            verdict = HTTP_SCREEN_EXPECT;
+        }
     }
     return verdict;
 }
@@ -264,6 +288,8 @@ static const struct {
     [HTTP_SCREEN_FIELD] = {400, "invalid_value", "A field of the header is not like: Name: value."},
     [HTTP_SCREEN_FOLDED_FIELD] = {400, "invalid_value",
                                   "A field of the header goes on in a second line."},
+    [HTTP_SCREEN_EXPECT] = {417, "invalid_value",
+                            "Send the body at once, without the field Expect."},
     [HTTP_SCREEN_LARGE] = {431, "too_large", "The header is too large, or has too many fields."},
 };
 

@@ -32,6 +32,7 @@ enum http_screen_verdict {
     HTTP_SCREEN_FIELD,
     HTTP_SCREEN_FOLDED_FIELD,
     HTTP_SCREEN_LARGE,
+    HTTP_SCREEN_EXPECT, /* libwebsockets would wait for a body that waits for us */
     HTTP_SCREEN_VERDICT_COUNT
 };
 
@@ -41,8 +42,11 @@ enum http_screen_verdict http_screen_look(struct bytes_view head);
 
 /* To a head that neither passed nor waits for more. */
 struct http_response http_screen_answer(enum http_screen_verdict verdict);
-/* The value of a field, without blanks around it, as far as it has come; empty when absent. */
+/* The value of the first field of this name, without blanks around it, as far as it has come; empty
+ * when absent. Nothing behind the head counts. */
 struct bytes_view http_screen_field(struct bytes_view head, const char *name);
+/* How many fields of this name have come. */
+size_t http_screen_count(struct bytes_view head, const char *name);
 bool http_screen_is_head_request(struct bytes_view head);
 
 #endif

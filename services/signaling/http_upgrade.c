@@ -108,11 +108,29 @@ static bool is_socket_key(struct bytes_view key)
     return key.len == SOCKET_KEY_CHARS;
 }
 
+/* Which of two is meant, two readers may see differently. */
+static bool has_twins(struct bytes_view head)
+{
+    static const char *const once[] = {
+        "host",           "authorization",     "origin",
+        "content-length", "transfer-encoding", "connection",
+        "upgrade",        "sec-websocket-key", "sec-websocket-version"};
+    for (size_t i = 0; i < COUNT_OF(once); i++) {
+        if (http_screen_count(head, once[i]) > 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What is wrong with a head that asks for a WebSocket; NULL: nothing. */
 static const char *fault_of(struct bytes_view head, const struct http_upgrade *upgrade)
 {
     if (http_screen_field(head, "host").len == 0) {
         return "Send one Host field.";
+    }
+    if (has_twins(head)) {
+        return "A field of the header stands there twice.";
     }
     if (http_screen_field(head, "content-length").len > 0 ||
         http_screen_field(head, "transfer-encoding").len > 0) {

@@ -112,6 +112,17 @@ static void a_field_is_read_strictly(void **state)
     assert_int_equal(http_screen_look(bytes_view_of(nul, sizeof(nul) - 1)), HTTP_SCREEN_FIELD);
 }
 
+/* RFC 9110 s.10.1.1: no client waits in vain; in HTTP/1.0 the field says nothing. */
+static void an_expectation_is_refused_at_once(void **state)
+{
+    (void)state;
+    expect("POST /a HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n", HTTP_SCREEN_EXPECT);
+    expect("POST /a HTTP/1.1\r\nexpect:anything\r\nHost: x\r\n\r\n", HTTP_SCREEN_EXPECT);
+    expect("POST /a HTTP/1.0\r\nExpect: 100-continue\r\n\r\n", HTTP_SCREEN_PASS);
+    expect("POST /a HTTP/1.1\r\nExpected: 100-continue\r\n\r\n", HTTP_SCREEN_PASS);
+    expect("POST /a HTTP/1.1\r\nX: Expect: y\r\n\r\n", HTTP_SCREEN_PASS);
+}
+
 static void a_line_ends_with_cr_and_lf(void **state)
 {
     (void)state;
@@ -232,7 +243,19 @@ static void a_field_is_found_by_its_name(void **state)
     assert_true(bytes_equal(http_screen_field(head, "origin"), bytes_view_of_text("https://b")));
     assert_int_equal(http_screen_field(head, "empty").len, 0);
     assert_int_equal(http_screen_field(head, "cut").len, 0);
+    const struct bytes_view with_body = bytes_view_of_text("GET / HTTP/1.1\r\n\r\nX: y\r\n");
+    assert_int_equal(http_screen_field(with_body, "x").len, 0);
     assert_int_equal(http_screen_field(head, "absent").len, 0);
+}
+
+static void fields_of_a_name_are_counted(void **state)
+{
+    (void)state;
+    const struct bytes_view head = bytes_view_of_text(
+        "GET / HTTP/1.1\r\nHost: a\r\nX: Host: b\r\nHOST:\r\nHosts: c\r\n\r\nHost: body\r\n");
+    assert_int_equal(http_screen_count(head, "host"), 2);
+    assert_int_equal(http_screen_count(head, "x"), 1);
+    assert_int_equal(http_screen_count(head, "absent"), 0);
 }
 
 static void each_refusal_says_why_in_json(void **state)
@@ -244,6 +267,7 @@ static void each_refusal_says_why_in_json(void **state)
         [HTTP_SCREEN_ESCAPE] = 400,       [HTTP_SCREEN_VERSION] = 505,
         [HTTP_SCREEN_LONG_TARGET] = 414,  [HTTP_SCREEN_FIELD] = 400,
         [HTTP_SCREEN_FOLDED_FIELD] = 400, [HTTP_SCREEN_LARGE] = 431,
+        [HTTP_SCREEN_EXPECT] = 417,
     };
     for (int verdict = HTTP_SCREEN_REQUEST_LINE; verdict < HTTP_SCREEN_VERDICT_COUNT; verdict++) {
         const struct http_response r = http_screen_answer((enum http_screen_verdict)verdict);
@@ -270,6 +294,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_first_line_is_read_strictly),
         cmocka_unit_test(a_field_is_read_strictly),
+        cmocka_unit_test(an_expectation_is_refused_at_once),
         cmocka_unit_test(a_line_ends_with_cr_and_lf),
         cmocka_unit_test(a_good_head_cut_anywhere_waits_for_the_rest),
         cmocka_unit_test(what_can_not_become_a_request_is_refused_with_its_first_bytes),
@@ -277,6 +302,7 @@ int main(void)
         cmocka_unit_test(it_has_room_for_so_many_fields_and_separators),
         cmocka_unit_test(empty_lines_ahead_are_counted),
         cmocka_unit_test(a_field_is_found_by_its_name),
+        cmocka_unit_test(fields_of_a_name_are_counted),
         cmocka_unit_test(each_refusal_says_why_in_json),
         cmocka_unit_test(the_answer_to_head_has_no_body),
     };

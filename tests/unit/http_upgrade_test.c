@@ -3,6 +3,8 @@
 
 #include "services/signaling/http_upgrade.h"
 
+#include <stdio.h>
+
 #define LINE    "GET /v1/realtime?call_id=rtc_a&x=%20 HTTP/1.1\r\n"
 #define HOST    "Host: x\r\n"
 #define ASKED   "Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n"
@@ -75,6 +77,32 @@ static void heads_are_told_apart(void **state)
     }
 }
 
+/* The judge would look at one, and whoever stands before or behind us at the other. */
+static void a_field_that_may_stand_once_is_refused_twice(void **state)
+{
+    (void)state;
+    static const char *const fields[] = {
+        HOST,
+        "Authorization: Bearer a\r\n",
+        "Origin: https://a.example\r\n",
+        "Content-Length:\r\n",
+        "Transfer-Encoding:\r\n",
+        KEY,
+        VERSION,
+        "Upgrade: websocket\r\n",
+    };
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        char head[512];
+        struct http_upgrade upgrade;
+        struct http_response refusal = {0};
+        (void)snprintf(head, sizeof(head), "%s%s%s%s", LINE HOST ASKED VERSION KEY, fields[i],
+                       fields[i], "\r\n");
+        assert_int_equal(http_upgrade_read(bytes_view_of_text(head), &upgrade, &refusal),
+                         HTTP_UPGRADE_BAD);
+        assert_int_equal(refusal.status, 400);
+    }
+}
+
 static void the_key_of_a_browser_is_found_in_the_list(void **state)
 {
     (void)state;
@@ -112,6 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_head_gives_all_that_a_judge_asks_for),
         cmocka_unit_test(heads_are_told_apart),
+        cmocka_unit_test(a_field_that_may_stand_once_is_refused_twice),
         cmocka_unit_test(the_key_of_a_browser_is_found_in_the_list),
         cmocka_unit_test(only_the_first_name_can_be_answered),
     };
