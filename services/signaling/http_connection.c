@@ -13,8 +13,6 @@
 
 /* Written at once: a slow reader holds no more than this of ours beside his connection. */
 #define WRITE_BYTES_MAX 16384
-/* libwebsockets 4.1 can not stop a timer: one that is far away. */
-#define SOCKET_LIFE_US ((lws_usec_t)24 * 3600 * US_PER_S)
 /* Turns of the loop, without sleep, that a client may cost who sends ahead of his answer. */
 #define EARLY_PIECES_MAX 8
 
@@ -123,12 +121,9 @@ enum framing {
 /* RFC 9112 s.3.2: a request of HTTP/1.1 has one Host field; RFC 9110 s.4.2.1: no empty host. */
 static bool has_good_host(const struct http_connection *c)
 {
-    char version[16];
-    const bool is_needed = bytes_equal(copy_field(c->wsi, WSI_TOKEN_HTTP, version, sizeof(version)),
-                                       bytes_view_of_text("HTTP/1.1"));
     const bool is_there = lws_hdr_total_length(c->wsi, WSI_TOKEN_HOST) > 0;
     const bool is_twice = lws_hdr_fragment_length(c->wsi, WSI_TOKEN_HOST, 1) > 0;
-    return !is_twice && (is_there || !is_needed);
+    return !is_twice && (is_there || !c->is_http_1_1);
 }
 
 /* How much follows the header (RFC 9112 s.6.3), and whether we take it. */
@@ -139,6 +134,8 @@ static enum framing read_framing(struct http_connection *c)
     const bool has_coding = lws_hdr_total_length(c->wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0;
     const bool has_length = lws_hdr_total_length(c->wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH) > 0;
     c->request.has_length = has_length;
+    c->is_http_1_1 = bytes_equal(copy_field(c->wsi, WSI_TOKEN_HTTP, text, sizeof(text)),
+                                 bytes_view_of_text("HTTP/1.1"));
     if (!has_good_host(c)) {
         return FRAMING_BAD_HOST;
     }
@@ -209,6 +206,7 @@ static void become_ready(struct http_connection *c, uint64_t now_us)
     lws_set_timeout(c->wsi, NO_PENDING_TIMEOUT, 0); /* ours runs */
     /* libwebsockets spins over what it does not read, and hangs up who has closed his half. */
     http_connection_throttle(c, true);
+    http_gate_probe(c);
 }
 
 /* Without a length libwebsockets takes whatever follows these methods for a body. */
@@ -389,7 +387,7 @@ void http_connection_answer(struct http_connection *c, const struct http_respons
 int http_connection_on_writeable(struct http_connection *c)
 {
     if (c->state == HTTP_CONNECTION_SOCKET) {
-        return http_socket_on_writeable(c->socket, c->wsi);
+        return http_connection_write_socket(c);
     }
     if (c->state != HTTP_CONNECTION_ANSWERING) {
         return 0;
@@ -409,62 +407,12 @@ int http_connection_on_writeable(struct http_connection *c)
     return finish(c);
 }
 
-/* --- WebSocket -------------------------------------------------------------------------------- */
-
-int http_connection_on_upgrade(struct http_connection *c, char *wanted)
-{
-    if (c->state != HTTP_CONNECTION_UPGRADING) {
-        wanted[0] = '-'; /* h2c, or a websocket without all that belongs to it */
-    }
-    return 0;
-}
-
-int http_connection_on_socket(struct http_connection *c)
-{
-    if (c->state != HTTP_CONNECTION_UPGRADING) {
-        return -1;
-    }
-    c->state = HTTP_CONNECTION_SOCKET;
-    c->socket->has_open_event = true;
-    c->socket->is_open = true;
-    metric_add(&c->counts->sockets_opened_total, 1);
-    metric_set(&c->counts->sockets, metric_get(&c->counts->sockets) + 1);
-    /* Pings of libwebsockets watch it from here on. */
-    lws_set_timer_usecs(c->wsi, SOCKET_LIFE_US);
-    return 0;
-}
-
-int http_connection_on_piece(struct http_connection *c, struct bytes_view piece)
-{
-    if (c->state != HTTP_CONNECTION_SOCKET) {
-        return -1;
-    }
-    const int result = http_socket_on_piece(c->socket, c->wsi, piece);
-    if (result == 0) {
-        http_connection_throttle(c, !http_socket_is_reading(c->socket));
-    }
-    return result;
-}
-
-void http_connection_socket_changed(struct http_connection *c)
-{
-    if (c->state != HTTP_CONNECTION_SOCKET) {
-        return; /* its client is gone */
-    }
-    http_connection_throttle(c, !http_socket_is_reading(c->socket));
-    lws_callback_on_writable(c->wsi);
-    if (c->socket->close_code != 0 && !c->socket->is_ending) {
-        c->socket->is_ending = true;
-        lws_set_timer_usecs(c->wsi, HTTP_SOCKET_CLOSE_US);
-    }
-}
-
 /* --- ends ------------------------------------------------------------------------------------- */
 
 int http_connection_on_timer(struct http_connection *c)
 {
     if (c->state == HTTP_CONNECTION_SOCKET && c->socket->close_code == 0) {
-        lws_set_timer_usecs(c->wsi, SOCKET_LIFE_US);
+        lws_set_timer_usecs(c->wsi, (lws_usec_t)HTTP_SOCKET_LIFE_US);
         return 0;
     }
     const bool is_idle =

@@ -1,8 +1,8 @@
 /*
  * http_connection.h - one client of http_server, from its first byte to its last
  *
- * Private to http_server.c and the http_*.c behind it. With http_gate.c and http_socket.c the two
- * alone see libwebsockets.
+ * Private to http_server.c and the http_*.c behind it. With http_gate.c and http_socket.c the
+ * three (http_connection_socket.c is this header's part of WebSockets) alone see libwebsockets.
  * Each function below that returns an int is one callback of libwebsockets, and gives it that.
  *
  *      SCREENING -> READING -> BODY -> READY -> TAKEN -> ANSWERING -> SCREENING ... or LINGERING
@@ -43,6 +43,8 @@ enum http_connection_state {
 /* After an answer to a client that still sends: closing at once would reset the connection, and
  * the answer could be lost with it. */
 #define HTTP_LINGER_US US_PER_S
+/* libwebsockets 4.1 can not stop a timer: one that is far away. */
+#define HTTP_SOCKET_LIFE_US (24 * 3600 * US_PER_S)
 
 struct http_connection {
     enum http_connection_state state;
@@ -55,8 +57,9 @@ struct http_connection {
     bool is_last;       /* close after this answer */
     bool may_send_more; /* of a body that nobody will read */
     bool is_unframed;   /* and nobody can tell where it ends */
-    bool is_throttled;  /* nothing is read while the answer is not known */
-    bool is_queued;     /* http_server has it in its queue of events */
+    bool is_http_1_1;
+    bool is_throttled; /* nothing is read while the answer is not known */
+    bool is_queued;    /* http_server has it in its queue of events */
     unsigned early_pieces;
 
     struct http_request request;
@@ -99,6 +102,7 @@ int http_connection_on_timer(struct http_connection *c);
  * word lies in memory of its own. */
 int http_connection_on_upgrade(struct http_connection *c, char *wanted);
 int http_connection_on_socket(struct http_connection *c);
+int http_connection_write_socket(struct http_connection *c);
 int http_connection_on_piece(struct http_connection *c, struct bytes_view piece);
 /* libwebsockets is done with it, for whatever reason. */
 void http_connection_on_gone(struct http_connection *c);

@@ -187,6 +187,17 @@ bool http_gate_has_ended(const struct http_connection *c)
     return poll(&one, 1, 0) == 1;
 }
 
+void http_gate_probe(struct http_connection *c)
+{
+    /* Who is there reads on (RFC 9110 s.15.2); who is gone resets the connection, which is seen:
+     * of an offer that ends its call. */
+    static const char probe[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    if (c->is_http_1_1 && (c->body_expected > 0 || c->may_send_more) && http_gate_has_ended(c)) {
+        (void)send(lws_get_socket_fd(c->wsi), probe, sizeof(probe) - 1,
+                   MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+}
+
 bool http_gate_write(struct http_connection *c)
 {
     const struct bytes_view body = http_response_body(&c->response);
@@ -230,6 +241,8 @@ void http_gate_turn(int gate_fd)
             }
         } else if (c->state == HTTP_CONNECTION_SOCKET) {
             http_gate_look_for_end(c);
+        } else if (c->state == HTTP_CONNECTION_READY || c->state == HTTP_CONNECTION_TAKEN) {
+            http_gate_probe(c);
         } else if (c->state == HTTP_CONNECTION_LINGERING) {
             drop_input(lws_get_socket_fd(c->wsi), DROP_BYTES_MAX);
         } else if (c->state == HTTP_CONNECTION_ANSWERING) {

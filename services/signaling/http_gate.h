@@ -28,6 +28,8 @@ void http_gate_look(struct http_connection *c);
 
 /* Whether the client has closed its half. */
 bool http_gate_has_ended(const struct http_connection *c);
+/* While the answer to a body is awaited: who has closed his half may be gone altogether. */
+void http_gate_probe(struct http_connection *c);
 /* Writes head and body of the answer past libwebsockets; false when the kernel took not all. */
 MUST_USE bool http_gate_write(struct http_connection *c);
 

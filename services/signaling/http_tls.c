@@ -406,6 +406,10 @@ void http_tls_turn(struct http_tls *t, uint64_t now_us)
         if (p->ssl == NULL) {
             continue; /* closed within this turn */
         }
+        if (event[i].data.u64 % SIDE_COUNT == SIDE_CLIENT && (event[i].events & EPOLLERR) != 0) {
+            close_pipe(t, p); /* reset */
+            continue;
+        }
         if (event[i].data.u64 % SIDE_COUNT == SIDE_SERVER && (event[i].events & EPOLLHUP) != 0) {
             end_by(t, p, now_us + HTTP_TLS_FLUSH_US);
         }

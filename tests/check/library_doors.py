@@ -34,6 +34,7 @@ DOORS = [
             "services/signaling/http_server.c",
             "services/signaling/http_connection.c",
             "services/signaling/http_gate.c",
+            "services/signaling/http_connection_socket.c",
             "services/signaling/http_socket.c",
         ],
     ),

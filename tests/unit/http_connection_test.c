@@ -136,7 +136,8 @@ static void a_post_without_a_length_is_a_request_and_the_last_of_its_connection(
     assert_false(world.request->has_length);
 }
 
-/* As netcat and many a script do: all is written, then their half is closed. */
+/* As netcat and many a script do: all is written, then their half is closed. Behind a body a 100
+ * may come first. */
 static void a_client_that_closes_its_half_behind_a_request_is_answered(void **state)
 {
     (void)state;
@@ -155,7 +156,7 @@ static void a_client_that_closes_its_half_behind_a_request_is_answered(void **st
         assert_int_equal(world.ends, i);
         world_answer();
         (void)world_read(fd, NULL);
-        assert_true(world_answer_has(200, ""));
+        assert_non_null(strstr(world.answer, "HTTP/1.1 200 OK\r\n"));
         (void)close(fd);
         WORLD_UNTIL(world.delivered == i + 1);
     }
