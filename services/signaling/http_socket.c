@@ -186,6 +186,12 @@ void http_socket_close(struct http_socket *k, enum http_close_code code)
 /* libwebsockets asks when the kernel has room, and keeps what of one frame it had none for. */
 int http_socket_on_writeable(struct http_socket *k, struct lws *wsi)
 {
+    if (lws_get_close_length(wsi) > 0) {
+        /* A Close was said, by us or for a fault that libwebsockets saw: no more data frames. */
+        drop_queue(k);
+        http_socket_close(k, HTTP_CLOSE_POLICY);
+        return 0;
+    }
     struct http_frame *frame = k->first;
     if (frame == NULL) {
         return k->close_code != 0 ? end_with(k, wsi, k->close_code) : 0;

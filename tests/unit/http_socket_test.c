@@ -238,6 +238,48 @@ static void a_binary_message_is_1003_and_bad_utf8_is_1007(void **state)
     (void)close(fd);
 }
 
+/* RFC 6455 s.5.5.1: no data frame behind a Close, nor does its client hold the place. */
+static void nothing_is_written_behind_a_close(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned first;
+        const char *data;
+        unsigned code;
+    } row[] = {
+        {FIN | 3, "x", 1002},
+        {FIN | CONTINUATION, "x", 1002},
+        {FIN | TEXT, "\xff", HTTP_CLOSE_NOT_UTF8},
+        {FIN | BINARY, "x", HTTP_CLOSE_NOT_TEXT},
+    };
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        world.opened = 0;
+        world.closed = 0;
+        const int fd = socket_connect();
+        for (int text = 0; text < 8; text++) { /* a queue of them, and some that come late */
+            assert_true(http_server_send(world.http, world.socket, view("before")));
+        }
+        socket_send(fd, row[i].first, row[i].data, strlen(row[i].data));
+        struct frame frame = socket_read(fd);
+        while (frame.first == (FIN | TEXT)) {
+            frame = socket_read(fd);
+        }
+        assert_int_equal(frame.first, FIN | CLOSE);
+        assert_int_equal(frame.data[0] << 8 | frame.data[1], row[i].code);
+        world.messages += http_server_send(world.http, world.socket, view("late"));
+        if (i > 0) { /* the first client does not answer it */
+            socket_send(fd, FIN | CLOSE, frame.data, 2);
+        }
+        frame = socket_read(fd);
+        while (frame.first == (FIN | PING)) {
+            frame = socket_read(fd);
+        }
+        assert_int_equal(frame.first, 0);
+        WORLD_UNTIL(world.closed == 1);
+        (void)close(fd);
+    }
+}
+
 static void what_is_held_is_read_when_it_is_let_go(void **state)
 {
     (void)state;
@@ -370,6 +412,7 @@ int main(void)
         SOCKET_TEST(many_messages_in_one_packet_come_one_by_one),
         SOCKET_TEST(a_message_of_the_bound_passes_and_a_byte_more_is_1009),
         SOCKET_TEST(a_binary_message_is_1003_and_bad_utf8_is_1007),
+        SOCKET_TEST(nothing_is_written_behind_a_close),
         SOCKET_TEST(what_is_held_is_read_when_it_is_let_go),
         SOCKET_TEST(who_leaves_while_held_is_gone_at_once),
         SOCKET_TEST(a_last_message_counts_though_its_client_has_closed),
