@@ -129,13 +129,22 @@ export class TranscriptView {
   }
 }
 
+/* JSON on one line, which may be broken at its spaces; what is none, as it is. */
+function spaced(json) {
+  try {
+    return JSON.stringify(JSON.parse(json), null, 1).replace(/\n\s*/g, ' ');
+  } catch {
+    return json;
+  }
+}
+
 function toolText({ name, text }) {
-  return `${name}(${text === '{}' ? '' : text})`;
+  return `${name}(${text === '{}' ? '' : spaced(text)})`;
 }
 
 function asideOf({ who, text, isOpen, isCut, isError, heardMs, result }) {
   if (who === 'tool') {
-    return result === null ? (isError ? 'not completed' : '') : `→ ${result}`;
+    return result === null ? (isError ? 'not completed' : '') : `→\u00a0${spaced(result)}`;
   }
   if (who === 'you' && text === '') {
     return isError ? 'not understood' : isOpen ? 'speaking' : '';

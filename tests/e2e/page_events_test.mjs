@@ -118,8 +118,10 @@ await test('a tool runs in the page, then an answer is asked for', {}, async (pa
   await until('then it is asked for',
     async () => (await farEnd.heard('response.create')).length === 1);
   check('the call and its result are shown',
-    await page.getByText(`roll_dice(${args})`).isVisible() &&
-    await page.getByText('{"dice":[').isVisible());
+    await page.getByText('roll_dice({ "sides": 6, "count": 2 })').isVisible() &&
+    await page.getByText('→ { "dice": [').isVisible());
+  await page.setViewportSize({ width: 320, height: 568 });
+  await page.locator('#conversation').screenshot({ path: `${artefacts}/page-tool-phone.png` });
 
   await page.getByLabel('roll_dice').uncheck();
   await until('a tool that is taken back is declared no more', async () => {
