@@ -6,8 +6,10 @@
 #include <nng/protocol/pubsub0/sub.h>
 #include <nng/protocol/reqrep0/rep.h>
 #include <nng/protocol/reqrep0/req.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* A fleet of 1,000 that announces in one burst must fit: with 128, 22 % of it was lost. */
 #define SUBSCRIBER_MESSAGES 2048
@@ -19,6 +21,7 @@
 #define RESEND_MS            500
 #define RECONNECT_MS_MIN     100
 #define RECONNECT_MS_MAX     2000
+#define CLOSE_S              1
 
 struct message_port {
     nng_socket socket;
@@ -140,14 +143,35 @@ static void give_back(struct message_port *p)
     }
 }
 
+static void *close_socket(void *port)
+{
+    const struct message_port *p = port;
+    (void)nng_close(p->socket); /* of a socket that was never opened: an error without effect */
+    return NULL;
+}
+
+/* nng_close of NNG 1.5.2 now and then never returns (nanomsg/nng#1543, #1813): a thread is lost to
+ * it then, and the port, of which NNG may still speak, but not the caller. */
 void message_port_close(struct message_port *p)
 {
+    pthread_t closer;
+    struct timespec until;
     if (p == NULL) {
         return;
     }
     give_back(p);
-    (void)nng_close(p->socket); /* of a socket that was never opened: an error without effect */
-    free(p);
+    if (pthread_create(&closer, NULL, close_socket, p) != 0) {
+        (void)close_socket(p);
+        free(p);
+        return;
+    }
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += CLOSE_S;
+    if (pthread_clockjoin_np(closer, NULL, CLOCK_MONOTONIC, &until) == 0) {
+        free(p);
+    } else {
+        (void)pthread_detach(closer);
+    }
 }
 
 bool message_port_listen(struct message_port *p, const char *url, struct fault *fault)

@@ -26,6 +26,7 @@ enum message_port_kind {
 struct message_port;
 
 struct message_port *message_port_open(enum message_port_kind kind, struct fault *fault);
+/* Returns within a second, whatever NNG does. */
 void message_port_close(struct message_port *p);
 
 MUST_USE bool message_port_listen(struct message_port *p, const char *url, struct fault *fault);
