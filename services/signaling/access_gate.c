@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-#define DEMO_TENANT "demo"
-#define IPV6_NET    8 /* an IPv6 client has a whole /64 to call from */
+#define DEMO_TENANT "demo page" /* with a blank: no line of the file of keys can name it */
+#define IPV6_NET    8           /* an IPv6 client has a whole /64 to call from */
 #define MINUTE_US   (60 * US_PER_S)
 
 /* A tenant with a rate of offers of its own has so many operations to each. */

@@ -218,7 +218,7 @@ class ClientSecrets(Guarded):
         self.assertEqual(answer.status, 200, answer.text)
         self.assertEqual(answer.getheader("Cache-Control"), "no-store")
         self.assertEqual(self.call(json.loads(answer.text)["value"]).status, 201)
-        self.assertIn(tenant_of("demo"), fake.expect("brings"))
+        self.assertIn(tenant_of("demo page"), fake.expect("brings"))
         for headers in ({}, {"Origin": "http://evil.example"}, {"Origin": "null"}):
             self.assert_error(self.request("POST", "/demo/secret", **headers), 403,
                               "origin_not_allowed")

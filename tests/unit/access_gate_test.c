@@ -5,6 +5,13 @@
 
 #include "common/base/time_us.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* SHA-256 of "abc". */
+#define HASH "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
 static struct signaling_config config;
 static struct access_gate *gate;
 
@@ -27,6 +34,35 @@ static int close_gate(void **state)
     (void)state;
     access_gate_destroy(gate);
     return 0;
+}
+
+static void write_keys(const char *text)
+{
+    FILE *file = fopen(config.api_keys_path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int open_gate_with_keys(void **state)
+{
+    (void)state;
+    struct fault fault = {0};
+    config = (struct signaling_config){.auth = AUTH_KEYS};
+    (void)snprintf(config.api_keys_path, sizeof(config.api_keys_path), "/tmp/access_gate_XXXXXX");
+    const int fd = mkstemp(config.api_keys_path);
+    if (fd < 0 || close(fd) != 0) {
+        return -1;
+    }
+    write_keys("demo app " HASH "\n");
+    gate = access_gate_create(&config, &fault);
+    return gate != NULL ? 0 : -1;
+}
+
+static int close_gate_with_keys(void **state)
+{
+    (void)unlink(config.api_keys_path);
+    return close_gate(state);
 }
 
 static struct http_request request_from(const char *address)
@@ -201,6 +237,29 @@ static void the_demo_is_for_the_page_of_this_origin(void **state)
     assert_int_equal(refusal.status, 403);
 }
 
+static enum auth_verdict check_abc(struct auth_identity *who)
+{
+    return auth_check(access_gate_auth(gate), bytes_view_of_text("abc"), 0, who);
+}
+
+static void a_tenant_of_the_name_demo_is_not_the_tenant_of_the_page(void **state)
+{
+    (void)state;
+    struct auth_identity page;
+    struct auth_identity demo;
+    struct http_response refusal;
+    struct http_request request = request_from("192.0.2.1:1");
+    request.host = bytes_view_of_text("localhost");
+    request.origin = bytes_view_of_text("http://localhost");
+    assert_true(access_gate_check(gate, &request, ACCESS_DEMO, &page, &refusal, 0));
+    assert_int_equal(check_abc(&demo), AUTH_PASS);
+    assert_memory_not_equal(page.tenant, demo.tenant, sizeof(page.tenant));
+    /* And no line can name it. */
+    struct fault fault = {0};
+    write_keys("demo page app " HASH "\n");
+    assert_false(access_gate_reload(gate, &fault));
+}
+
 int main(void)
 {
 #define GATE_TEST(name) cmocka_unit_test_setup_teardown(name, open_gate, close_gate)
@@ -214,6 +273,8 @@ int main(void)
         GATE_TEST(who_operates_on_a_socket_is_counted_too),
         GATE_TEST(who_is_refused_is_told_when_to_come_again),
         GATE_TEST(the_demo_is_for_the_page_of_this_origin),
+        cmocka_unit_test_setup_teardown(a_tenant_of_the_name_demo_is_not_the_tenant_of_the_page,
+                                        open_gate_with_keys, close_gate_with_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
