@@ -85,6 +85,12 @@ bool access_gate_reload(struct access_gate *g, struct fault *fault)
     if (keys == NULL) {
         return false;
     }
+    /* A file that is being written, or was lost, would lock everybody out. */
+    if (api_keys_count(keys) == 0 && metric_get(&g->counts.api_keys) > 0) {
+        api_keys_destroy(keys);
+        return fault_set(fault, FAULT_CONFIG, "API keys %s: holds no key",
+                         g->config->api_keys_path);
+    }
     metric_set(&g->counts.api_keys, api_keys_count(keys));
     auth_set_keys(g->auth, keys);
     return true;

@@ -51,7 +51,8 @@ void access_gate_destroy(struct access_gate *g);
 const struct access_counts *access_gate_counts(const struct access_gate *g);
 struct auth *access_gate_auth(struct access_gate *g);
 
-/* Reads the API keys again; a file that is not good leaves the old ones, and a fault. */
+/* Reads the API keys again; a file that is not good, or has become empty, leaves the old ones, and
+ * a fault. */
 MUST_USE bool access_gate_reload(struct access_gate *g, struct fault *fault);
 
 /* Whose request is it? out->session, of offers alone, borrows until the next check.

@@ -260,6 +260,35 @@ static void a_tenant_of_the_name_demo_is_not_the_tenant_of_the_page(void **state
     assert_false(access_gate_reload(gate, &fault));
 }
 
+static void a_file_that_has_lost_its_keys_leaves_the_old_ones(void **state)
+{
+    (void)state;
+    static const char *const text[] = {"", "\n", "# demo app\n"};
+    struct auth_identity who;
+    struct fault fault;
+    for (size_t i = 0; i < COUNT_OF(text); i++) {
+        fault = (struct fault){0};
+        write_keys(text[i]);
+        assert_false(access_gate_reload(gate, &fault));
+        assert_non_null(strstr(fault.text, "holds no key"));
+        assert_int_equal(check_abc(&who), AUTH_PASS);
+        assert_int_equal(metric_get(&access_gate_counts(gate)->api_keys), 1);
+    }
+    write_keys("acme app " HASH "\n");
+    assert_true(access_gate_reload(gate, &fault));
+}
+
+static void who_starts_without_keys_may_go_on_without(void **state)
+{
+    (void)state;
+    struct fault fault = {0};
+    write_keys("");
+    access_gate_destroy(gate);
+    gate = access_gate_create(&config, &fault);
+    assert_non_null(gate);
+    assert_true(access_gate_reload(gate, &fault));
+}
+
 int main(void)
 {
 #define GATE_TEST(name) cmocka_unit_test_setup_teardown(name, open_gate, close_gate)
@@ -274,6 +303,10 @@ int main(void)
         GATE_TEST(who_is_refused_is_told_when_to_come_again),
         GATE_TEST(the_demo_is_for_the_page_of_this_origin),
         cmocka_unit_test_setup_teardown(a_tenant_of_the_name_demo_is_not_the_tenant_of_the_page,
+                                        open_gate_with_keys, close_gate_with_keys),
+        cmocka_unit_test_setup_teardown(a_file_that_has_lost_its_keys_leaves_the_old_ones,
+                                        open_gate_with_keys, close_gate_with_keys),
+        cmocka_unit_test_setup_teardown(who_starts_without_keys_may_go_on_without,
                                         open_gate_with_keys, close_gate_with_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
