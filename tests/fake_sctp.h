@@ -122,6 +122,29 @@ bool sctp_association_poll_event(struct sctp_association *a, struct sctp_event *
     return true;
 }
 
+static inline bool fake_sctp_will_tell(enum sctp_event_kind kind, uint16_t stream)
+{
+    for (size_t i = fake_sctp.item_next; i < fake_sctp.item_count; i++) {
+        const struct fake_sctp_item *item = &fake_sctp.item[i];
+        if (item->is_event && item->event.kind == kind && item->event.stream == stream) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sctp_association_has_ended(const struct sctp_association *a)
+{
+    (void)a;
+    return fake_sctp_will_tell(SCTP_EVENT_CLOSED, 0) || fake_sctp_will_tell(SCTP_EVENT_FAILED, 0);
+}
+
+bool sctp_association_has_reset(const struct sctp_association *a, uint16_t stream)
+{
+    (void)a;
+    return fake_sctp_will_tell(SCTP_EVENT_STREAM_RESET_BY_PEER, stream);
+}
+
 enum sctp_send_result sctp_association_send(struct sctp_association *a,
                                             const struct sctp_message *message,
                                             const struct sctp_reliability *reliability,

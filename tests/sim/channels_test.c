@@ -370,6 +370,25 @@ static void however_a_client_leaves_the_call_is_gone_within_a_second(void **stat
     }
 }
 
+static void so_is_one_of_whom_something_still_waits_for_a_backend(void **state)
+{
+    (void)state;
+    for (int how = 0; how < LEAVINGS; how++) {
+        struct world w;
+        open_world(&w, network(41));
+        sim_fleet_lose_backend(w.fleet, 20 * SECOND);
+        world_run_for(&w, SECOND / 2);
+        say(&w, "nobody hears this");
+        say(&w, "nor this");
+        world_run_for(&w, SECOND / 2);
+        leave(&w, (enum leaving)how);
+        world_run_for(&w, SECOND);
+        assert_int_equal(world_ended(&w, SESSION_END_CLIENT_CLOSED), 1);
+        assert_null(sim_fleet_session(w.fleet));
+        close_world(&w);
+    }
+}
+
 static void a_client_that_closes_another_channel_stays(void **state)
 {
     struct world w;
@@ -396,6 +415,7 @@ int main(void)
         cmocka_unit_test(a_client_hears_thirty_seconds_before_its_time_is_up),
         cmocka_unit_test(the_servers_end_is_quiet),
         cmocka_unit_test(however_a_client_leaves_the_call_is_gone_within_a_second),
+        cmocka_unit_test(so_is_one_of_whom_something_still_waits_for_a_backend),
         cmocka_unit_test(a_client_that_closes_another_channel_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,6 +186,40 @@ static void a_client_that_closes_its_events_or_sctp_ends_it(void **state)
     }
 }
 
+static void who_leaves_behind_messages_that_wait_is_not_waited_for(void **state)
+{
+    static const struct {
+        enum backend_leg_state state;
+        bool has_room;
+        enum sctp_event_kind kind;
+        uint16_t stream;
+        enum data_side_event event;
+    } table[] = {
+        {AWAY, true, SCTP_EVENT_CLOSED, 0, DATA_SIDE_CLOSED},
+        {AWAY, true, SCTP_EVENT_FAILED, 0, DATA_SIDE_CLOSED},
+        {AWAY, true, SCTP_EVENT_STREAM_RESET_BY_PEER, 1, DATA_SIDE_CLOSED},
+        {AWAY, true, SCTP_EVENT_STREAM_RESET_BY_PEER, 3, DATA_SIDE_NOTHING},
+        {STARTING, true, SCTP_EVENT_STREAM_RESET_BY_PEER, 1, DATA_SIDE_CLOSED},
+        {ACCEPTED, false, SCTP_EVENT_CLOSED, 0, DATA_SIDE_CLOSED},
+        /* It will hear the last words: in some milliseconds, or it breaks. */
+        {ACCEPTED, false, SCTP_EVENT_STREAM_RESET_BY_PEER, 1, DATA_SIDE_NOTHING},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        struct call c;
+        open_call(&c, table[i].state);
+        open_channel(&c, 1, "oai-events");
+        open_channel(&c, 3, "chat");
+        outbox_set_message_room(c.w.outbox, table[i].has_room ? 100 : 1);
+        fake_sctp_message(1, DCEP_PPID_TEXT, "{1}", 3);
+        fake_sctp_message(1, DCEP_PPID_TEXT, "{2}", 3);
+        assert_int_equal(run(&c), DATA_SIDE_NOTHING);
+        fake_sctp_event(table[i].kind, table[i].stream);
+        assert_int_equal(run(&c), table[i].event);
+        close_call(&c);
+    }
+}
+
 static void a_client_that_closes_another_channel_goes_on(void **state)
 {
     struct call c;
@@ -398,6 +432,7 @@ int main(void)
         cmocka_unit_test(what_the_client_says_waits_for_room),
         cmocka_unit_test(other_channels_go_to_the_backend_by_label),
         cmocka_unit_test(a_client_that_closes_its_events_or_sctp_ends_it),
+        cmocka_unit_test(who_leaves_behind_messages_that_wait_is_not_waited_for),
         cmocka_unit_test(a_client_that_closes_another_channel_goes_on),
         cmocka_unit_test(events_wait_for_the_channel_and_then_come_in_order),
         cmocka_unit_test(before_it_opens_the_newest_beyond_a_megabyte_is_dropped),

@@ -36,8 +36,7 @@ struct data_channels {
     bool has_packets;   /* they wait for the next one */
     uint64_t budget_us; /* a message waits for it until then */
     struct message_budget budget;
-    enum data_channels_event event[4];
-    size_t event_count;
+    unsigned events; /* a bit each */
     struct data_channels_stats stats;
 };
 
@@ -78,25 +77,19 @@ void data_channels_destroy(struct data_channels *d)
 
 static void push_event(struct data_channels *d, enum data_channels_event event)
 {
-    /* Of messages that are too long one is news enough; the others come once each. */
-    for (size_t i = 0; i < d->event_count; i++) {
-        if (d->event[i] == event) {
-            return;
-        }
-    }
-    assert(d->event_count < COUNT_OF(d->event));
-    d->event[d->event_count++] = event;
+    d->events |= 1u << event;
 }
 
 bool data_channels_poll_event(struct data_channels *d, enum data_channels_event *out)
 {
-    if (d->event_count == 0) {
-        return false;
+    for (int event = 0; event <= DATA_CHANNELS_ENDED; event++) {
+        if ((d->events & 1u << event) != 0) {
+            d->events &= ~(1u << event);
+            *out = (enum data_channels_event)event;
+            return true;
+        }
     }
-    *out = d->event[0];
-    d->event_count--;
-    memmove(d->event, d->event + 1, d->event_count * sizeof(d->event[0]));
-    return true;
+    return false;
 }
 
 /* The one that nobody took. */
@@ -294,9 +287,8 @@ static bool is_for_a_channel(struct data_channels *d, const struct sctp_message 
 static void take_message(struct data_channels *d, const struct sctp_message *message)
 {
     if (d->state != STATE_RUNNING) {
-        return;
-    }
-    if (message->ppid == DCEP_PPID) {
+        d->stats.messages_dropped += message->ppid != DCEP_PPID;
+    } else if (message->ppid == DCEP_PPID) {
         take_control(d, message);
     } else if (is_for_a_channel(d, message)) {
         d->message = *message;
@@ -358,6 +350,17 @@ void data_channels_take_message(struct data_channels *d, uint64_t now_us)
     message_budget_take(&d->budget, d->message.data.len, now_us);
     d->has_message = false;
     d->stats.messages_in++;
+}
+
+bool data_channels_has_ended(const struct data_channels *d)
+{
+    return sctp_association_has_ended(d->sctp);
+}
+
+bool data_channels_has_closed_events(struct data_channels *d)
+{
+    const struct data_channel *c = channel_table_find_event(&d->channels);
+    return c != NULL && sctp_association_has_reset(d->sctp, c->stream);
 }
 
 /* --- to the client ---------------------------------------------------------------------------- */

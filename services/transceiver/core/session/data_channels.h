@@ -37,10 +37,11 @@ struct data_channels_config {
     struct random_source random; /* must outlive the channels */
 };
 
+/* Each once until it is polled, in this order. */
 enum data_channels_event {
     DATA_CHANNELS_EVENTS_OPEN,   /* the event channel takes messages */
-    DATA_CHANNELS_EVENTS_CLOSED, /* by the client, as is the next */
     DATA_CHANNELS_TOO_LONG,      /* messages of the client were dropped; once a second */
+    DATA_CHANNELS_EVENTS_CLOSED, /* by the client */
     DATA_CHANNELS_ENDED          /* the association, by the client or its silence. The last */
 };
 
@@ -49,7 +50,7 @@ struct data_channels_stats {
     uint64_t refused;          /* one too many, or an OPEN that is none */
     uint64_t messages_in;      /* that were polled */
     uint64_t messages_out;     /* that were taken for sending */
-    uint64_t messages_dropped; /* of the client: too long, of no channel, of a wrong kind */
+    uint64_t messages_dropped; /* too long, of no channel, of a wrong kind, too late */
 };
 
 struct data_message {
@@ -90,6 +91,10 @@ MUST_USE bool data_channels_poll_event(struct data_channels *d, enum data_channe
 MUST_USE bool data_channels_peek_message(struct data_channels *d, struct data_message *out,
                                          uint64_t now_us);
 void data_channels_take_message(struct data_channels *d, uint64_t now_us);
+
+/* The client has ended the association, or closed its event channel, behind messages that wait. */
+bool data_channels_has_ended(const struct data_channels *d);
+bool data_channels_has_closed_events(struct data_channels *d);
 
 /* One of the client's channels, by its stream and its label. */
 bool data_channels_find(struct data_channels *d, uint16_t stream, const char *label);

@@ -166,13 +166,20 @@ static bool take_events(struct data_side *d, uint64_t now_us)
     return true;
 }
 
+/* Behind messages that wait, for a backend that nobody knows when to expect. */
+static bool has_left(const struct data_side *d)
+{
+    return data_channels_has_ended(d->channels) ||
+           (!backend_leg_is_listening(d->backend) && data_channels_has_closed_events(d->channels));
+}
+
 enum data_side_event data_side_run(struct data_side *d, uint64_t now_us)
 {
     if (d->is_closed) {
         return DATA_SIDE_NOTHING;
     }
     take_messages(d, now_us);
-    if (!take_events(d, now_us)) {
+    if (!take_events(d, now_us) || has_left(d)) {
         data_side_close(d);
         return DATA_SIDE_CLOSED;
     }

@@ -33,7 +33,7 @@ struct data_side_config {
 
 enum data_side_event {
     DATA_SIDE_NOTHING,
-    DATA_SIDE_CLOSED,     /* the client has closed its event channel, or SCTP */
+    DATA_SIDE_CLOSED,     /* the client has closed its event channel, or SCTP; what waits is lost */
     DATA_SIDE_SLOW_READER /* 1 MB waits for the client */
 };
 

@@ -273,6 +273,16 @@ bool sctp_association_poll_event(struct sctp_association *a, struct sctp_event *
     return false;
 }
 
+bool sctp_association_has_ended(const struct sctp_association *a)
+{
+    return a->is_end_due;
+}
+
+bool sctp_association_has_reset(const struct sctp_association *a, uint16_t stream)
+{
+    return a->in != NULL && sctp_inbound_has_reset(a->in, stream);
+}
+
 /* --- commands --------------------------------------------------------------------------------- */
 
 static bool is_open_for_more(const struct sctp_association *a)

@@ -84,6 +84,10 @@ MUST_USE bool sctp_association_poll_message(struct sctp_association *a, struct s
  * those before them have been polled. */
 MUST_USE bool sctp_association_poll_event(struct sctp_association *a, struct sctp_event *out);
 
+/* The last event, or the peer's reset of this stream, stands behind what was not polled. */
+bool sctp_association_has_ended(const struct sctp_association *a);
+bool sctp_association_has_reset(const struct sctp_association *a, uint16_t stream);
+
 /* Copies the message. NULL is SCTP_RELIABLE, and so is everything to a peer without RFC 3758. */
 enum sctp_send_result sctp_association_send(struct sctp_association *a,
                                             const struct sctp_message *message,

@@ -227,6 +227,11 @@ bool sctp_inbound_peek(const struct sctp_inbound *in, enum sctp_arrival_kind *ou
     return sctp_reassembly_peek(in->reassembly, out);
 }
 
+bool sctp_inbound_has_reset(const struct sctp_inbound *in, uint16_t stream)
+{
+    return sctp_reassembly_has_reset(in->reassembly, stream);
+}
+
 bool sctp_inbound_poll(struct sctp_inbound *in, struct sctp_arrival *out)
 {
     if (!sctp_reassembly_poll(in->reassembly, out)) {

@@ -54,6 +54,7 @@ uint64_t sctp_inbound_next_timeout(const struct sctp_inbound *in);
 /* Needs SCTP_SACK_BYTES of room, and takes more for gaps. Nothing is due any more. */
 void sctp_inbound_write_sack(struct sctp_inbound *in, struct byte_writer *w);
 
+bool sctp_inbound_has_reset(const struct sctp_inbound *in, uint16_t stream);
 /* As sctp_reassembly_peek and _poll. A SACK may be due when a closed window opens. */
 MUST_USE bool sctp_inbound_peek(const struct sctp_inbound *in, enum sctp_arrival_kind *out);
 MUST_USE bool sctp_inbound_poll(struct sctp_inbound *in, struct sctp_arrival *out);

@@ -45,6 +45,7 @@ struct sctp_reassembly {
     struct run *borrowed; /* the view given out last points into it */
     size_t held_bytes;
     size_t ready_bytes;
+    size_t ready_resets;
     struct sctp_ssn_table next_ssn;
 };
 
@@ -352,6 +353,7 @@ bool sctp_reassembly_reset(struct sctp_reassembly *r, uint16_t stream)
         sctp_ssn_table_destroy(&r->next_ssn);
     }
     run->kind = SCTP_ARRIVAL_RESET;
+    r->ready_resets++;
     run->stream = stream;
     r->held_bytes += run->cost;
     make_ready(r, run);
@@ -379,6 +381,16 @@ bool sctp_reassembly_peek(const struct sctp_reassembly *r, enum sctp_arrival_kin
     return true;
 }
 
+bool sctp_reassembly_has_reset(const struct sctp_reassembly *r, uint16_t stream)
+{
+    const struct run *run = r->ready_resets > 0 ? r->ready.first : NULL;
+    while (run != NULL && (run->kind != SCTP_ARRIVAL_RESET ||
+                           (run->stream != stream && run->stream != SCTP_STREAMS))) {
+        run = run->next;
+    }
+    return run != NULL;
+}
+
 bool sctp_reassembly_poll(struct sctp_reassembly *r, struct sctp_arrival *out)
 {
     struct run *run = r->ready.first;
@@ -388,6 +400,7 @@ bool sctp_reassembly_poll(struct sctp_reassembly *r, struct sctp_arrival *out)
     unlink_run(&r->ready, run);
     r->held_bytes -= run->cost;
     r->ready_bytes -= run->cost;
+    r->ready_resets -= run->kind == SCTP_ARRIVAL_RESET;
     run_destroy(r->borrowed);
     r->borrowed = run;
     out->kind = run->kind;

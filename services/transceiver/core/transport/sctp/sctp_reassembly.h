@@ -57,6 +57,8 @@ size_t sctp_reassembly_ready_bytes(const struct sctp_reassembly *r);
 
 /* The next arrival's kind. False: none. */
 MUST_USE bool sctp_reassembly_peek(const struct sctp_reassembly *r, enum sctp_arrival_kind *out);
+/* A reset of this stream, or of all, waits to be polled. */
+bool sctp_reassembly_has_reset(const struct sctp_reassembly *r, uint16_t stream);
 /* Takes it. The view is borrowed until the next poll. */
 MUST_USE bool sctp_reassembly_poll(struct sctp_reassembly *r, struct sctp_arrival *out);
 
