@@ -31,7 +31,9 @@ struct backend_chunks {
 enum backend_chunk_result backend_chunks_input(struct backend_chunks *c,
                                                const struct backend_frame *frame, size_t bytes_max);
 
-/* The first chunk of a CHANNEL_DATA. */
+/* The first chunk of a CHANNEL_DATA: a label of nothing but control characters has 6 bytes each. */
+#define BACKEND_CHANNEL_BYTES_MAX (6 * (BACKEND_TEXT_CAP - 1) + 96)
+
 struct backend_channel {
     uint32_t channel; /* tells two channels of one label apart */
     char label[BACKEND_TEXT_CAP];
@@ -40,6 +42,7 @@ struct backend_channel {
 };
 
 MUST_USE bool backend_channel_decode(struct bytes_view payload, struct backend_channel *out);
+/* Fits BACKEND_CHANNEL_BYTES_MAX. */
 size_t backend_channel_encode(const struct backend_channel *in, char *text, size_t cap);
 
 struct backend_sideband {

@@ -304,6 +304,25 @@ static void data_of_a_channel_goes_out_behind_its_header(void **state)
     close_world(&w);
 }
 
+static void a_label_of_the_worst_has_room_on_both_ways(void **state)
+{
+    static const char letter[] = {'\x01', '"', 'a'};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(letter); i++) {
+        struct backend_channel channel = {.channel = UINT32_MAX};
+        struct world w;
+        memset(channel.label, letter[i], sizeof(channel.label) - 1);
+        enter(&w, ACCEPTED);
+        backend_leg_channel_data(&w.leg, &channel, bytes_view_of_text("x"), w.now_us);
+        const struct backend_frame frame = outbox_frames_expect(&w.frames, BACKEND_CHANNEL_DATA);
+        struct backend_channel heard;
+        assert_true(backend_channel_decode(frame.payload, &heard));
+        assert_string_equal(heard.label, channel.label);
+        (void)outbox_frames_expect(&w.frames, BACKEND_CHANNEL_DATA);
+        close_world(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +336,7 @@ int main(void)
         cmocka_unit_test(ended_tells_the_totals),
         cmocka_unit_test(connected_tells_the_transport_and_how_long_it_took),
         cmocka_unit_test(an_event_in_chunks_is_given_whole),
+        cmocka_unit_test(a_label_of_the_worst_has_room_on_both_ways),
         cmocka_unit_test(an_event_of_more_than_256_kilobytes_is_an_error_and_the_call_goes_on),
         cmocka_unit_test(channel_data_begins_with_its_header),
         cmocka_unit_test(what_a_client_says_goes_out_in_chunks_of_16_kilobytes),

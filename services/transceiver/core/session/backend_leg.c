@@ -167,7 +167,7 @@ void backend_leg_event(struct backend_leg *leg, struct bytes_view event, uint64_
 void backend_leg_channel_data(struct backend_leg *leg, const struct backend_channel *channel,
                               struct bytes_view data, uint64_t now_us)
 {
-    char text[JSON_CAP];
+    char text[BACKEND_CHANNEL_BYTES_MAX];
     assert(backend_leg_is_listening(leg));
     const size_t len = backend_channel_encode(channel, text, sizeof(text));
     if (len > 0) { /* else: no memory */
