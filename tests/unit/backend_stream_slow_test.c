@@ -139,6 +139,23 @@ static void a_session_that_has_no_room_to_start_has_no_handle(void **state)
     close_world(&w);
 }
 
+static void messages_that_a_broken_connection_keeps_count_as_dropped(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w);
+    greet(&w);
+    start(&w, ID(0));
+    for (int i = 0; i < 3; i++) {
+        send_frame(&w, BACKEND_EVENT, ID(0), 100);
+    }
+    assert_int_equal(metric_get(&w.counters.messages_dropped), 0);
+    backend_stream_destroy(w.stream);
+    w.stream = NULL;
+    assert_int_equal(metric_get(&w.counters.messages_dropped), 3);
+    close_world(&w);
+}
+
 /* The backend has a part of its START: it is told that no more comes. */
 static void half_a_start_is_taken_back(void **state)
 {
@@ -178,6 +195,7 @@ int main(void)
         cmocka_unit_test(late_audio_without_an_accept_is_none),
         cmocka_unit_test(when_what_steers_has_no_room_the_stream_fails),
         cmocka_unit_test(a_session_that_has_no_room_to_start_has_no_handle),
+        cmocka_unit_test(messages_that_a_broken_connection_keeps_count_as_dropped),
         cmocka_unit_test(half_a_start_is_taken_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

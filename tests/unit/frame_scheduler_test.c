@@ -267,8 +267,10 @@ static void clearing_leaves_only_the_rest_of_a_frame_that_was_begun(void **state
     put(&w, 0, BACKEND_AUDIO_IN, 0);
     put(&w, 0, BACKEND_AUDIO_IN, 1);
     put(&w, 1, BACKEND_EVENT, 2);
+    put(&w, 1, BACKEND_CHANNEL_DATA, 2);
     write_some(&w, 100);
     frame_scheduler_clear(w.frames);
+    assert_int_equal(frame_scheduler_messages_dropped(w.frames), 2);
     put(&w, CONNECTION, BACKEND_ERROR, 3);
     expect(&w, 0, BACKEND_AUDIO_IN, 0);
     expect(&w, CONNECTION, BACKEND_ERROR, 3);

@@ -44,12 +44,6 @@ bool backend_output_init(struct backend_output *o, size_t session_capacity,
     return o->handle != NULL && o->frames != NULL;
 }
 
-void backend_output_deinit(struct backend_output *o)
-{
-    frame_scheduler_destroy(o->frames);
-    free(o->handle);
-}
-
 /* --- handles ---------------------------------------------------------------------------------- */
 
 struct backend_handle *backend_output_find(const struct backend_output *o, uint32_t session_id)
@@ -126,6 +120,17 @@ static void count_drops(struct backend_output *o)
     o->messages_dropped = messages;
 }
 
+/* What was not written by now is lost with the connection. */
+void backend_output_deinit(struct backend_output *o)
+{
+    if (o->frames != NULL) {
+        frame_scheduler_clear(o->frames);
+        count_drops(o);
+    }
+    frame_scheduler_destroy(o->frames);
+    free(o->handle);
+}
+
 static enum frame_put_result put(struct backend_output *o, const struct backend_handle *handle,
                                  const struct backend_frame *frame, bool is_replay, uint64_t now_us)
 {
@@ -163,7 +168,7 @@ void backend_output_error(struct backend_output *o, struct backend_handle *handl
     struct backend_error error = {.is_fatal = handle == NULL && code != BACKEND_STREAM_UNSUPPORTED};
     char text[2 * BACKEND_TEXT_CAP];
     if (error.is_fatal) {
-        frame_scheduler_clear(o->frames);
+        frame_scheduler_clear(o->frames); /* counted with the next put */
     } else if (!may_say_error(o, handle, now_us)) {
         return;
     }

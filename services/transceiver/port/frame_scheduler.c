@@ -255,7 +255,9 @@ void frame_scheduler_clear(struct frame_scheduler *f)
     for (int class = 0; class < WRITE_CLASSES; class ++) {
         struct queue *q = NULL;
         while ((q = TAILQ_FIRST(&f->turn[class])) != NULL) {
-            free_frame(f, remove_first(f, q, (enum write_class) class));
+            struct block *first = remove_first(f, q, (enum write_class) class);
+            f->messages_dropped += frame_scheduler_class_of(first->frame.type) == WRITE_MESSAGE;
+            free_frame(f, first);
         }
     }
 }

@@ -70,7 +70,7 @@ size_t frame_scheduler_gather(struct frame_scheduler *f, struct bytes_view *piec
 /* How many of those bytes were written, perhaps none. Returns how many frames left whole. */
 size_t frame_scheduler_wrote(struct frame_scheduler *f, size_t bytes);
 
-/* Forgets what waits, but for the rest of a frame that was begun. */
+/* Forgets what waits, but for the rest of a frame that was begun. Its messages count as dropped. */
 void frame_scheduler_clear(struct frame_scheduler *f);
 
 /* How many blocks of messages can be put and will not be dropped; each frame takes whole ones. */
