@@ -5,23 +5,16 @@
 #include "common/runtime/log.h"
 #include "common/runtime/message_port.h"
 #include "common/runtime/name_resolver.h"
+#include "services/transceiver/port/reply_store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #define ANNOUNCE_US     (500 * US_PER_MS)
-#define REPLY_KEPT_US   (30 * US_PER_S)
 #define URL_CAP         96
 #define REQUESTS_A_TURN 64
 /* Letters of a shard: requests are answered under a flood of them. */
 #define LETTERS_A_TURN 256
-
-struct stored_reply {
-    uint8_t request_id[CONTROL_REQUEST_ID_BYTES];
-    uint64_t until_us;
-    uint8_t *message; /* NULL: nothing stored */
-    size_t len;
-};
 
 struct control_port {
     struct control_port_config config;
@@ -32,8 +25,8 @@ struct control_port {
     struct control_decoder *decoder;
     struct net_addr dialled[CONTROL_PORT_DIALS_MAX];
     size_t dialled_count;
-    struct stored_reply *replies; /* a ring */
-    size_t reply_next;
+    struct reply_store *replies;
+    struct reply_store *injects; /* of InjectEvent */
     uint64_t announce_us;
     uint64_t sequence;
     bool was_backend_up;
@@ -96,27 +89,18 @@ struct control_port *control_port_open(const struct control_port_config *config,
         return NULL;
     }
     p->config = *config;
-    p->replies = calloc(CONTROL_PORT_REPLIES_MAX, sizeof(*p->replies));
+    p->replies = reply_store_create();
+    p->injects = reply_store_create();
     p->decoder = control_decoder_create();
     /* A random phase: a thousand transceivers do not speak in one burst. */
     p->announce_us = clock_now_us() + random_u32(random_system()) % ANNOUNCE_US;
-    if (p->replies == NULL || p->decoder == NULL) {
+    if (p->replies == NULL || p->injects == NULL || p->decoder == NULL) {
         (void)fault_set(fault, FAULT_SYSTEM, "control port: out of memory");
     } else if (open_ports(p, fault)) {
         return p;
     }
     control_port_close(p);
     return NULL;
-}
-
-/* It may hold the ICE password of a call. */
-static void forget(struct stored_reply *reply)
-{
-    if (reply->message != NULL) {
-        explicit_bzero(reply->message, reply->len);
-        free(reply->message);
-    }
-    *reply = (struct stored_reply){0};
 }
 
 void control_port_close(struct control_port *p)
@@ -129,10 +113,8 @@ void control_port_close(struct control_port *p)
     message_port_close(p->events);
     name_resolver_stop(p->resolver);
     control_decoder_destroy(p->decoder);
-    for (size_t i = 0; p->replies != NULL && i < CONTROL_PORT_REPLIES_MAX; i++) {
-        forget(&p->replies[i]);
-    }
-    free(p->replies);
+    reply_store_destroy(p->replies);
+    reply_store_destroy(p->injects);
     free(p);
 }
 
@@ -261,33 +243,20 @@ static void dial_targets(struct control_port *p)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-static const struct stored_reply *find_reply(const struct control_port *p,
-                                             const struct control_request *request, uint64_t now_us)
+/* NULL: it only asks, or says the same as before, and may be said twice. The many events of
+ * side-bands do not push out the replies that hold calls. */
+static struct reply_store *store_of(const struct control_port *p, enum control_request_kind kind)
 {
-    for (size_t i = 0; i < CONTROL_PORT_REPLIES_MAX; i++) {
-        const struct stored_reply *reply = &p->replies[i];
-        if (reply->message != NULL && now_us < reply->until_us &&
-            memcmp(reply->request_id, request->request_id, sizeof(reply->request_id)) == 0) {
-            return reply;
-        }
+    switch (kind) {
+    case CONTROL_GET_SESSION:
+    case CONTROL_LIST_SESSIONS:
+    case CONTROL_ATTACH_SIDEBAND:
+        return NULL;
+    case CONTROL_INJECT_EVENT:
+        return p->injects;
+    default:
+        return p->replies;
     }
-    return NULL;
-}
-
-static void store_reply(struct control_port *p, const struct control_request *request, size_t len,
-                        uint64_t now_us)
-{
-    struct stored_reply *reply = &p->replies[p->reply_next];
-    p->reply_next = (p->reply_next + 1) % CONTROL_PORT_REPLIES_MAX;
-    forget(reply);
-    reply->message = malloc(len);
-    if (reply->message == NULL) {
-        return;
-    }
-    memcpy(reply->message, p->message, len);
-    memcpy(reply->request_id, request->request_id, sizeof(reply->request_id));
-    reply->len = len;
-    reply->until_us = now_us + REPLY_KEPT_US;
 }
 
 /* A new call goes to the shard with the fewest; what is about a call to whichever has it. */
@@ -325,13 +294,6 @@ static void ask_for_page(struct control_port *p, const struct control_request *r
     }
 }
 
-/* What only asks, or says the same as before, may be said twice. */
-static bool is_question(enum control_request_kind kind)
-{
-    return kind == CONTROL_GET_SESSION || kind == CONTROL_LIST_SESSIONS ||
-           kind == CONTROL_ATTACH_SIDEBAND;
-}
-
 static void send_reply(struct control_port *p, struct bytes_view message)
 {
     if (!message_port_send(p->requests, message)) {
@@ -350,10 +312,10 @@ static void answer(struct control_port *p, struct bytes_view message, uint64_t n
         send_reply(p, bytes_view_of(p->message, control_encode_reply(&reply, room)));
         return;
     }
-    const bool is_kept = !is_question(request.kind);
-    const struct stored_reply *stored = is_kept ? find_reply(p, &request, now_us) : NULL;
-    if (stored != NULL) {
-        send_reply(p, bytes_view_of(stored->message, stored->len));
+    struct reply_store *store = store_of(p, request.kind);
+    struct bytes_view stored;
+    if (store != NULL && reply_store_find(store, request.request_id, &stored, now_us)) {
+        send_reply(p, stored);
         return;
     }
     if (request.kind == CONTROL_LIST_SESSIONS) {
@@ -363,8 +325,8 @@ static void answer(struct control_port *p, struct bytes_view message, uint64_t n
     }
     const struct bytes_span room = {p->message, 0, sizeof(p->message)};
     const size_t len = control_encode_reply(&reply, room);
-    if (len > 0 && is_kept) {
-        store_reply(p, &request, len, now_us);
+    if (len > 0 && store != NULL) {
+        reply_store_put(store, request.request_id, bytes_view_of(p->message, len), now_us);
     }
     send_reply(p, bytes_view_of(p->message, len));
 }

@@ -8,9 +8,9 @@
  *          their own, for whoever dials it.
  * Owns:    its three NNG sockets, the decoder, the resolver, and the replies of the last 30 s: the
  *          same request id gets the same reply, because NNG sends a request again when the answer
- *          is late. Questions (GetSession, ListSessions) are answered anew.
- * Bounds:  CONTROL_PORT_REPLIES_MAX stored replies, the oldest is forgotten; at most
- *          CONTROL_PORT_DIALS_MAX addresses are ever dialled.
+ *          is late. Questions, and AttachSideband, are answered anew.
+ * Bounds:  REPLY_STORE_MAX stored replies, and as many of InjectEvent; the oldest is forgotten. At
+ *          most CONTROL_PORT_DIALS_MAX addresses are ever dialled.
  * Threads: the main thread only.
  */
 #ifndef EARSHOT_CONTROL_PORT_H
@@ -18,8 +18,7 @@
 
 #include "services/transceiver/port/event_loop.h"
 
-#define CONTROL_PORT_REPLIES_MAX 4096
-#define CONTROL_PORT_DIALS_MAX   256
+#define CONTROL_PORT_DIALS_MAX 256
 
 struct control_port_config {
     const struct transceiver_config *config;
