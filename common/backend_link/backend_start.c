@@ -2,6 +2,7 @@
 #include "common/backend_link/backend_start.h"
 
 #include "common/backend_link/backend_json.h"
+#include "common/base/json_bounds.h"
 
 #include <stdlib.h>
 
@@ -65,9 +66,9 @@ char *backend_start_session_create(struct bytes_view payload, size_t *out_len)
     struct backend_json o =
         backend_json_open(payload, BACKEND_MESSAGE_BYTES_MAX, BACKEND_START_DEPTH_MAX);
     const json_t *session = json_object_get(o.object, "session");
-    *out_len = session == NULL ? 0 : json_dumpb(session, NULL, 0, JSON_COMPACT);
+    *out_len = session == NULL ? 0 : json_dumpb(session, NULL, 0, JSON_TEXT_FLAGS);
     char *text = *out_len == 0 ? NULL : malloc(*out_len);
-    *out_len = text == NULL ? 0 : json_dumpb(session, text, *out_len, JSON_COMPACT);
+    *out_len = text == NULL ? 0 : json_dumpb(session, text, *out_len, JSON_TEXT_FLAGS);
     if (!backend_json_close(&o)) {
         backend_start_text_destroy(text, *out_len);
         return NULL;

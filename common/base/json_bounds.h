@@ -10,6 +10,10 @@
 
 #include "common/base/bytes.h"
 
+/* How foreign JSON is written again, by jansson: with all 17 digits of a double 0.6 would come back
+ * as 0.59999999999999998. */
+#define JSON_TEXT_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(15))
+
 MUST_USE bool json_bounds_hold(struct bytes_view text, size_t depth_max, size_t members_max);
 
 #endif

@@ -52,7 +52,7 @@ static bool read_session(const json_t *root, struct wish *out, struct http_respo
     if (session == NULL || json_is_null(session)) {
         return true;
     }
-    char *text = json_dumps(session, JSON_COMPACT | JSON_ENCODE_ANY);
+    char *text = json_dumps(session, JSON_TEXT_FLAGS | JSON_ENCODE_ANY);
     const enum session_json_result result =
         text == NULL
             ? SESSION_JSON_NO_MEMORY
@@ -102,7 +102,7 @@ static char *write_answer(const char *value, uint64_t expires_unix_s, json_t *se
 {
     json_t *root = json_pack("{s:s, s:I, s:o*}", "value", value, "expires_at",
                              (json_int_t)expires_unix_s, "session", session);
-    char *text = root != NULL ? json_dumps(root, JSON_COMPACT) : NULL;
+    char *text = root != NULL ? json_dumps(root, JSON_TEXT_FLAGS) : NULL;
     json_decref(root);
     return text;
 }

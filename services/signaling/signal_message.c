@@ -51,7 +51,7 @@ enum signal_message_kind signal_message_read(struct bytes_view text, struct sign
     out->pwd = text_of(object, "pwd");
     const json_t *session = json_object_get(object, "session");
     if (session != NULL && !json_is_null(session)) {
-        out->session_text = json_dumps(session, JSON_COMPACT | JSON_ENCODE_ANY);
+        out->session_text = json_dumps(session, JSON_TEXT_FLAGS | JSON_ENCODE_ANY);
         out->session = out->session_text != NULL ? bytes_view_of_text(out->session_text)
                                                  : (struct bytes_view){0};
     }
@@ -99,7 +99,7 @@ char *signal_message_write(const char *type, const char *name, struct bytes_view
     if (message != NULL && call_id != NULL) {
         (void)json_object_set_new(message, "call_id", json_string(call_id));
     }
-    char *text = message != NULL ? json_dumps(message, JSON_COMPACT) : NULL;
+    char *text = message != NULL ? json_dumps(message, JSON_TEXT_FLAGS) : NULL;
     json_decref(message);
     return text;
 }

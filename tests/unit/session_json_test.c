@@ -32,6 +32,8 @@ static void fields_of_the_upper_one_count_at_any_depth(void **state)
         {"{\"a\":{\"b\":1}}", "{\"a\":\"x\"}", "{\"a\":\"x\"}"},
         {"{\"type\":\"realtime\"}", "{\"type\":\"realtime\",\"n\":0.25}",
          "{\"type\":\"realtime\",\"n\":0.25}"},
+        {"{\"a\":0.6,\"b\":0.1}", "{\"c\":0.123456789012345}",
+         "{\"a\":0.6,\"b\":0.1,\"c\":0.123456789012345}"},
     };
     for (size_t i = 0; i < COUNT_OF(merge_case); i++) {
         char *out = NULL;

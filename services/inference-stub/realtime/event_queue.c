@@ -1,6 +1,7 @@
 /* event_queue.c - see event_queue.h */
 #include "services/inference-stub/realtime/event_queue.h"
 
+#include "common/base/json_bounds.h"
 #include "services/inference-stub/realtime/realtime_id.h"
 
 #include <stdlib.h>
@@ -15,14 +16,14 @@ struct waiting_event {
 /* NULL without memory, or when the text is longer than bytes_max. */
 static struct waiting_event *waiting_event_create(const json_t *event, size_t bytes_max)
 {
-    const size_t len = event == NULL ? 0 : json_dumpb(event, NULL, 0, JSON_COMPACT);
+    const size_t len = event == NULL ? 0 : json_dumpb(event, NULL, 0, JSON_TEXT_FLAGS);
     if (len == 0 || len > bytes_max) {
         return NULL;
     }
     struct waiting_event *e = malloc(sizeof(*e) + len);
     if (e != NULL) {
         e->next = NULL;
-        e->len = json_dumpb(event, e->text, len, JSON_COMPACT);
+        e->len = json_dumpb(event, e->text, len, JSON_TEXT_FLAGS);
     }
     return e;
 }

@@ -1,6 +1,7 @@
 /* realtime_events.c - see realtime_events.h */
 #include "services/inference-stub/realtime/realtime_events.h"
 
+#include "common/base/json_bounds.h"
 #include "services/inference-stub/realtime/client_event.h"
 
 #include <stdio.h>
@@ -22,7 +23,7 @@ size_t realtime_events_refuse(struct bytes_view event, const char *mode, uint64_
                                message, "param", "event_id", client_event_id(asked));
     json_decref(asked);
     const size_t len =
-        answer == NULL ? 0 : json_dumpb(answer, text, REALTIME_EVENT_BYTES_MAX, JSON_COMPACT);
+        answer == NULL ? 0 : json_dumpb(answer, text, REALTIME_EVENT_BYTES_MAX, JSON_TEXT_FLAGS);
     json_decref(answer);
     return len <= REALTIME_EVENT_BYTES_MAX ? len : 0;
 }

@@ -71,7 +71,7 @@ static enum session_json_result write_text(json_t *merged, char **out)
         *out = NULL;
         return SESSION_JSON_GOOD;
     }
-    *out = json_dumps(merged, JSON_COMPACT);
+    *out = json_dumps(merged, JSON_TEXT_FLAGS);
     json_decref(merged);
     if (*out == NULL) {
         return SESSION_JSON_NO_MEMORY;
@@ -133,7 +133,7 @@ char *session_json_effective(const char *session, const char *id, uint64_t expir
             is_good = json_object_set_new(effective, "expires_at",
                                           json_integer((json_int_t)expires_unix_s)) == 0;
         }
-        text = is_good ? json_dumps(effective, JSON_COMPACT) : NULL;
+        text = is_good ? json_dumps(effective, JSON_TEXT_FLAGS) : NULL;
     }
     json_decref(effective);
     json_decref(given);
