@@ -57,11 +57,11 @@ static void what_is_no_form_is_refused(void **state)
         {"multipart/form-data; boundary=xy", FORM},
         {TYPE, ""},
         {TYPE, "--xyz"},
-        {TYPE, "preamble\r\n" FORM},
-        {TYPE, FORM "epilogue"},
-        {TYPE, FORM "\r\n"},
+        {TYPE, "preamble--xyz--"},
+        {TYPE, "preamble\n--xyz--"},
+        {TYPE, "--xyz--epilogue"},
+        {TYPE, "--xyzz\r\n--xyz-\r\n"},
         {TYPE, "--xyz\n\n--xyz--"},
-        {TYPE, "--xyz \r\nContent-Disposition: form-data; name=a\r\n\r\n\r\n--xyz--"},
         {TYPE, "--xyz\r\n\r\n\r\n--xyz--"},
         {TYPE, "--xyz\r\nContent-Disposition: form-data\r\n\r\n\r\n--xyz--"},
         {TYPE, "--xyz\r\nContent-Disposition: form-data; name=\"\"\r\n\r\n\r\n--xyz--"},
@@ -77,6 +77,44 @@ static void what_is_no_form_is_refused(void **state)
     for (size_t i = 0; i < COUNT_OF(form_case); i++) {
         struct multipart_form form;
         assert_false(read_form(form_case[i].type, form_case[i].body, &form));
+    }
+}
+
+/* RFC 2046 s.5.1.1: preamble, epilogue, transport-padding. */
+static void what_stands_around_the_parts_is_skipped(void **state)
+{
+    (void)state;
+    static const char *const body[] = {
+        "preamble\r\n" FORM,
+        "\r\n" FORM,
+        "a--xyz\r\n--xy\r\n--xyzz\r\n" FORM,
+        FORM "epilogue",
+        FORM "\r\n--xyz\r\nnothing\r\n",
+        "--xyz \t\r\nContent-Disposition: form-data; name=sdp\r\n\r\nv=0\r\n\r\n--xyz\t\r\n"
+        "Content-Disposition: form-data; name=session\r\n\r\n{}\r\n--xyz-- \t",
+    };
+    for (size_t i = 0; i < COUNT_OF(body); i++) {
+        struct multipart_form form;
+        assert_true(read_form(TYPE, body[i], &form));
+        assert_int_equal(form.count, 2);
+        assert_part(&form, "sdp", "v=0\r\n");
+        assert_part(&form, "session", "{}");
+    }
+}
+
+static void what_stands_around_the_parts_is_bounded(void **state)
+{
+    (void)state;
+    char body[4 * MULTIPART_FORM_AROUND_BYTES_MAX];
+    struct multipart_form form;
+    for (int over = 0; over <= 1; over++) {
+        const int len = MULTIPART_FORM_AROUND_BYTES_MAX + over;
+        (void)snprintf(body, sizeof(body), "%0*d\r\n--xyz--", len - 2, 7);
+        assert_int_equal(read_form(TYPE, body, &form), over == 0);
+        (void)snprintf(body, sizeof(body), "--xyz--\r\n%0*d", len - 2, 7);
+        assert_int_equal(read_form(TYPE, body, &form), over == 0);
+        (void)snprintf(body, sizeof(body), "--xyz--%*s", len, "");
+        assert_int_equal(read_form(TYPE, body, &form), over == 0);
     }
 }
 
@@ -144,6 +182,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_are_found_by_name_in_any_order),
         cmocka_unit_test(what_is_no_form_is_refused),
+        cmocka_unit_test(what_stands_around_the_parts_is_skipped),
+        cmocka_unit_test(what_stands_around_the_parts_is_bounded),
         cmocka_unit_test(a_form_without_parts_is_one),
         cmocka_unit_test(no_beginning_of_a_form_is_a_form),
         cmocka_unit_test(bounds_hold_on_both_sides),

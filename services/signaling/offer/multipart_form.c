@@ -173,6 +173,49 @@ static bool has_part(const struct multipart_form *form, struct bytes_view name)
     return false;
 }
 
+/* Blanks behind a boundary (RFC 2046: transport-padding) say nothing. */
+static void skip_padding(struct bytes_view *rest)
+{
+    size_t len = 0;
+    while (len < rest->len && (rest->data[len] == ' ' || rest->data[len] == '\t')) {
+        len++;
+    }
+    *rest = from(*rest, len);
+}
+
+/* Whether a boundary of the form begins here: it goes on with a line's end or two dashes. */
+static bool is_boundary_end(struct bytes_view rest)
+{
+    struct bytes_view after = rest;
+    skip_padding(&after);
+    return take(&rest, bytes_view_of_text("--")) || take(&after, bytes_view_of_text("\r\n"));
+}
+
+/* Takes the preamble, two dashes and boundary: the first that begin a line. */
+static bool take_first_boundary(struct bytes_view *body, struct bytes_view boundary)
+{
+    const size_t look =
+        body->len < MULTIPART_FORM_AROUND_BYTES_MAX ? body->len : MULTIPART_FORM_AROUND_BYTES_MAX;
+    for (size_t at = 0; at <= look; at++) {
+        struct bytes_view behind = from(*body, at);
+        const bool begins_line = at == 0 || (at >= 2 && memcmp(behind.data - 2, "\r\n", 2) == 0);
+        if (begins_line && take(&behind, bytes_view_of_text("--")) && take(&behind, boundary) &&
+            is_boundary_end(behind)) {
+            *body = behind;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Behind the last boundary: blanks, and after a line's end whatever it likes. */
+static bool is_epilogue(struct bytes_view rest)
+{
+    const bool is_short = rest.len <= MULTIPART_FORM_AROUND_BYTES_MAX;
+    skip_padding(&rest);
+    return is_short && (rest.len == 0 || take(&rest, bytes_view_of_text("\r\n")));
+}
+
 bool multipart_form_read(struct bytes_view content_type, struct bytes_view body,
                          struct multipart_form *out)
 {
@@ -180,11 +223,13 @@ bool multipart_form_read(struct bytes_view content_type, struct bytes_view body,
     const struct bytes_view line_end = bytes_view_of_text("\r\n");
     struct bytes_view boundary = {0};
     *out = (struct multipart_form){0};
-    if (!read_boundary(content_type, &boundary) || !take(&body, dashes) || !take(&body, boundary)) {
+    if (body.len == 0 || !read_boundary(content_type, &boundary) ||
+        !take_first_boundary(&body, boundary)) {
         return false;
     }
     while (!take(&body, dashes)) {
         struct multipart_form_part part;
+        skip_padding(&body);
         if (!take(&body, line_end) || out->count == MULTIPART_FORM_PARTS_MAX ||
             !take_header(&body, &part.name) || !take_content(&body, boundary, &part.content) ||
             has_part(out, part.name)) {
@@ -192,6 +237,5 @@ bool multipart_form_read(struct bytes_view content_type, struct bytes_view body,
         }
         out->part[out->count++] = part;
     }
-    (void)take(&body, line_end);
-    return body.len == 0;
+    return is_epilogue(body);
 }

@@ -5,10 +5,10 @@
  * Gives:   views into the body: the content of each part by its name. What a part says of its type
  *          or file does not count.
  * Bounds:  MULTIPART_FORM_PARTS_MAX parts, MULTIPART_FORM_LINES_MAX header lines a part, each at
- *          most MULTIPART_FORM_LINE_BYTES_MAX.
- * Fails:   read returns false for another type, and for any body that is not exactly boundary, CR
- *          LF, header, empty line, content ...: nothing before it, nothing but a line end behind
- *          it, no name twice.
+ *          most MULTIPART_FORM_LINE_BYTES_MAX. Ahead of the first boundary, and behind the last,
+ *          MULTIPART_FORM_AROUND_BYTES_MAX, which are skipped; as are blanks behind a boundary.
+ * Fails:   read returns false for another type, and for any body that is not boundary, CR LF,
+ *          header, empty line, content ...: no name twice.
  */
 #ifndef EARSHOT_MULTIPART_FORM_H
 #define EARSHOT_MULTIPART_FORM_H
@@ -18,6 +18,7 @@
 #define MULTIPART_FORM_PARTS_MAX          8
 #define MULTIPART_FORM_LINES_MAX          8
 #define MULTIPART_FORM_LINE_BYTES_MAX     512
+#define MULTIPART_FORM_AROUND_BYTES_MAX   1024
 #define MULTIPART_FORM_BOUNDARY_CHARS_MAX 70 /* RFC 2046 s.5.1.1 */
 
 struct multipart_form_part {
