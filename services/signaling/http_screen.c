@@ -233,7 +233,8 @@ static enum http_screen_verdict look_at_lines(struct bytes_view head)
     (void)take_line(&head, &line);
     verdict = look_at_request_line(line);
     /* RFC 9110 s.10.1.1: a request of HTTP/1.0 expects nothing. */
-    const bool may_expect = verdict == HTTP_SCREEN_PASS && line.data[line.len - 1] != '0';
+    const bool may_expect =
+        verdict == HTTP_SCREEN_PASS && line.data != NULL && line.data[line.len - 1] != '0';
     while (verdict == HTTP_SCREEN_PASS && take_line(&head, &line) == LINE_GOOD && line.len > 0) {
         verdict = look_at_field(line);
         if (verdict == HTTP_SCREEN_PASS && may_expect && is_named(line, "expect")) {

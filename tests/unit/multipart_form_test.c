@@ -90,8 +90,8 @@ static void what_stands_around_the_parts_is_skipped(void **state)
         "a--xyz\r\n--xy\r\n--xyzz\r\n" FORM,
         FORM "epilogue",
         FORM "\r\n--xyz\r\nnothing\r\n",
-        "--xyz \t\r\nContent-Disposition: form-data; name=sdp\r\n\r\nv=0\r\n\r\n--xyz\t\r\n"
-        "Content-Disposition: form-data; name=session\r\n\r\n{}\r\n--xyz-- \t",
+        ("--xyz \t\r\nContent-Disposition: form-data; name=sdp\r\n\r\nv=0\r\n\r\n--xyz\t\r\n"
+         "Content-Disposition: form-data; name=session\r\n\r\n{}\r\n--xyz-- \t"),
     };
     for (size_t i = 0; i < COUNT_OF(body); i++) {
         struct multipart_form form;
