@@ -13,6 +13,10 @@ if [ "${IN_NAMESPACE-}" != yes ]; then
     exec env IN_NAMESPACE=yes unshare $map --net --pid --fork --kill-child --mount-proc "$0" "$@"
 fi
 unset IN_NAMESPACE
+# An address that becomes valid a second later is a changed network to Chromium: it drops requests.
+for wait in accept_dad dad_transmits; do
+    echo 0 >"/proc/sys/net/ipv6/conf/default/$wait" || true
+done
 ip link set lo up
 ip link add earshot0 type veth peer name earshot1
 ip link set earshot0 up

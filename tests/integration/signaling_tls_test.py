@@ -95,11 +95,13 @@ class TlsTest(Base):
         answer = self.ask(self.connect(), "GET", "/big.js")
         self.assertEqual(answer.text, "x" * 1000000)
 
-    def test_plain_http_is_hung_up_and_counted(self):
+    def test_plain_http_is_told_so_hung_up_and_counted(self):
         name = 'earshot_signaling_tls_handshakes_total{outcome="failed"}'
         before = self.signaling.metric(name)
         with self.signaling.connect(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n") as client:
-            self.assertNotIn("HTTP/1.1", read_all(client))
+            answer = read_all(client)
+            self.assertTrue(answer.startswith("HTTP/1.1 400 "), answer)
+            self.assertIn("https://", answer)
         self.signaling.wait_for_metric(name, before + 1)
 
     def test_a_new_certificate_is_taken_and_hangs_up_nobody(self):
