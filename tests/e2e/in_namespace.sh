@@ -15,7 +15,7 @@ fi
 unset IN_NAMESPACE
 # An address that becomes valid a second later is a changed network to Chromium: it drops requests.
 for wait in accept_dad dad_transmits; do
-    echo 0 >"/proc/sys/net/ipv6/conf/default/$wait" || true
+    echo 0 >"/proc/sys/net/ipv6/conf/default/$wait"
 done
 ip link set lo up
 ip link add earshot0 type veth peer name earshot1
