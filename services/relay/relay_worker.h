@@ -10,34 +10,15 @@
  * Gives:   datagrams; counters, which anyone may read at any time.
  * Threads: open, start, stop and close belong to main; sockets are bound in the order of open, so
  *          that after a restart the kernel gives a client to the same worker.
- * Start:   for RELAY_LESSON_TIME_US what a downlink teaches this worker is told to all, since a
- *          client's datagrams may reach another.
+ * Not here: sockets (worker_sockets.h), the two directions (worker_uplink.h, worker_downlink.h).
  */
 #ifndef EARSHOT_RELAY_WORKER_H
 #define EARSHOT_RELAY_WORKER_H
 
-#include "common/runtime/metrics.h"
 #include "services/relay/relay_config.h"
+#include "services/relay/relay_counters.h"
 #include "services/relay/relay_socket.h"
 #include "services/relay/worker_inbox.h"
-
-#define RELAY_LESSON_TIME_US (5 * US_PER_S)
-
-enum relay_direction { RELAY_UP, RELAY_DOWN, RELAY_DIRECTION_COUNT };
-
-/* One writer: the worker. */
-struct relay_counters {
-    metric_value datagrams[FORWARD_REASON_COUNT];
-    metric_value bytes[RELAY_DIRECTION_COUNT]; /* of forwarded datagrams, without shims */
-    metric_value kernel_dropped[RELAY_DIRECTION_COUNT];
-    metric_value flows[FLOW_STATE_COUNT];
-    metric_value flows_evicted[FLOW_STATE_COUNT];
-    metric_value routes;
-    metric_value lessons_lost;    /* another worker's inbox was full */
-    metric_value client_heard_us; /* a client's datagram was last forwarded; 0 = never */
-    struct metric_histogram residence[RELAY_DIRECTION_COUNT]; /* kernel to sent, some datagrams */
-    struct metric_histogram lag; /* turns of the loop: the longest that a datagram waits for it */
-};
 
 struct relay_worker;
 

@@ -10,7 +10,7 @@ SESSION_NEEDS = [
     "common/base", "common/backend_link", "common/crypto", "common/stun", "common/routing", CORE,
     *MACHINES,
 ]
-PORT_NEEDS = [*SESSION_NEEDS, f"{CORE}/session", "common/control", "common/runtime"]
+PORT_NEEDS = [*SESSION_NEEDS, f"{CORE}/session", "common/control", "common/runtime", "common/udp"]
 
 # Each room and what it may include besides itself. A folder that is not here is no room.
 MAY_INCLUDE = {
@@ -21,6 +21,7 @@ MAY_INCLUDE = {
     "common/backend_link": ["common/base"],
     "common/control": ["common/base"],
     "common/runtime": ["common/base"],
+    "common/udp": ["common/base", "common/runtime"],
     CORE: ["common/base", "common/backend_link"],
     f"{CORE}/sdp": ["common/base", CORE],
     f"{CORE}/transport": ["common/base", "common/crypto", "common/stun", CORE],
@@ -32,7 +33,7 @@ MAY_INCLUDE = {
     "services/transceiver": [*PORT_NEEDS, "services/transceiver/port"],
     "services/relay": [
         "common/base", "common/crypto", "common/stun", "common/routing", "common/control",
-        "common/runtime",
+        "common/runtime", "common/udp",
     ],
     "services/signaling/offer": ["common/base"],
     "services/signaling/access": ["common/base", "common/crypto", "common/routing"],

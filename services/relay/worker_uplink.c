@@ -1,0 +1,73 @@
+/* worker_uplink.c - see worker_uplink.h */
+#include "services/relay/worker_uplink.h"
+
+#include "common/runtime/clock.h"
+
+/* One batch in so many shows how long a datagram was inside. */
+#define RESIDENCE_SAMPLING 16
+
+static_assert(UDP_HEADROOM >= RELAY_SHIM_BYTES, "a shim fits before each datagram");
+static_assert(UDP_SLOT_BYTES > FORWARDER_DATAGRAM_BYTES_MAX,
+              "a datagram that was cut is longer than any that is forwarded");
+
+bool worker_uplink_open(struct worker_uplink *u, const struct worker_sockets *sockets,
+                        struct forwarder *forwarder, struct relay_counters *counters)
+{
+    *u = (struct worker_uplink){
+        .forwarder = forwarder,
+        .counters = counters,
+        .receiver = udp_receiver_create(UDP_RECEIVER_SLOTS),
+        .sender = udp_sender_create(worker_sockets_first_internal(sockets)->fd, true)};
+    return u->receiver != NULL && u->sender != NULL;
+}
+
+void worker_uplink_close(struct worker_uplink *u)
+{
+    udp_receiver_destroy(u->receiver);
+    udp_sender_destroy(u->sender);
+    u->receiver = NULL;
+    u->sender = NULL;
+}
+
+static void take(struct worker_uplink *u, const struct udp_arrival *arrival, uint8_t public_index,
+                 uint64_t now_us)
+{
+    const struct verdict v =
+        forwarder_from_client(u->forwarder, bytes_view_of(arrival->data, arrival->len),
+                              &arrival->from, public_index, now_us);
+    if (v.action != FORWARD_TO_TRANSCEIVER) {
+        relay_counters_add(u->counters, v.reason);
+        return;
+    }
+    uint8_t *shim = arrival->data - RELAY_SHIM_BYTES;
+    forwarder_write_shim(u->forwarder, &v, &arrival->from, shim);
+    u->packet[u->packet_count++] =
+        (struct udp_packet){.bytes = bytes_view_of(shim, RELAY_SHIM_BYTES + arrival->len),
+                            .to = v.destination,
+                            .tag = v.reason};
+    metric_set(&u->counters->client_heard_us, now_us);
+}
+
+bool worker_uplink_serve(struct worker_uplink *u, struct worker_socket *s)
+{
+    const struct udp_arrivals arrivals = udp_receiver_take(u->receiver, s->fd);
+    if (arrivals.count == 0) {
+        return arrivals.is_full;
+    }
+    const uint64_t now_us = clock_now_us();
+    relay_counters_add_kernel_drops(u->counters, RELAY_UP, arrivals.dropped_total,
+                                    &s->dropped_seen);
+    for (size_t i = 0; i < arrivals.count; i++) {
+        forwarder_prefetch(u->forwarder, &arrivals.datagram[i].from);
+    }
+    u->packet_count = 0;
+    for (size_t i = 0; i < arrivals.count; i++) {
+        take(u, &arrivals.datagram[i], s->public_index, now_us);
+    }
+    udp_sender_flush(u->sender, u->packet, u->packet_count);
+    relay_counters_add_sent(u->counters, RELAY_UP, u->packet, u->packet_count, RELAY_SHIM_BYTES);
+    if (u->batch_number++ % RESIDENCE_SAMPLING == 0) {
+        relay_counters_note_residence(u->counters, RELAY_UP, arrivals.first_unix_us);
+    }
+    return arrivals.is_full;
+}

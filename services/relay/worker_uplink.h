@@ -1,0 +1,33 @@
+/*
+ * worker_uplink.h - one batch of datagrams from clients, on their way to transceivers
+ *
+ * Takes:   what waits at a public socket.
+ * Gives:   each datagram, behind a shim that is written into the free bytes before it, to the shard
+ *          that the forwarder's verdict names.
+ * Owns:    one batch of memory; no heap after open. Sockets, forwarder and counters are the
+ *          worker's.
+ */
+#ifndef EARSHOT_WORKER_UPLINK_H
+#define EARSHOT_WORKER_UPLINK_H
+
+#include "services/relay/worker_sockets.h"
+
+struct worker_uplink {
+    struct forwarder *forwarder;
+    struct relay_counters *counters;
+    struct udp_receiver *receiver;
+    struct udp_sender *sender; /* on the first internal socket */
+    struct udp_packet packet[UDP_SLOTS];
+    size_t packet_count;
+    unsigned batch_number;
+};
+
+/* False without memory. Fine to close then. */
+MUST_USE bool worker_uplink_open(struct worker_uplink *u, const struct worker_sockets *sockets,
+                                 struct forwarder *forwarder, struct relay_counters *counters);
+void worker_uplink_close(struct worker_uplink *u);
+
+/* True when more may wait. */
+bool worker_uplink_serve(struct worker_uplink *u, struct worker_socket *s);
+
+#endif
