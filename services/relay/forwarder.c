@@ -15,57 +15,6 @@ struct forwarder {
     struct key_ring *ring;
 };
 
-static const struct {
-    const char *name;
-    bool is_down;
-    bool is_drop;
-} reason_fact[FORWARD_REASON_COUNT] = {
-    [FORWARD_UP_TOKEN] = {"token", false, false},
-    [FORWARD_UP_TOKEN_NO_ROOM] = {"token_no_room", false, false},
-    [FORWARD_UP_FLOW] = {"flow", false, false},
-    [FORWARD_UP_LENGTH] = {"length", false, true},
-    [FORWARD_UP_KIND] = {"kind", false, true},
-    [FORWARD_UP_STUN] = {"stun", false, true},
-    [FORWARD_UP_USERNAME] = {"username", false, true},
-    [FORWARD_UP_TOKEN_FORM] = {"token_form", false, true},
-    [FORWARD_UP_TOKEN_KEY] = {"token_key", false, true},
-    [FORWARD_UP_TOKEN_FORGED] = {"token_forged", false, true},
-    [FORWARD_UP_TOKEN_CLUSTER] = {"token_cluster", false, true},
-    [FORWARD_UP_TOKEN_INSTANCE] = {"token_instance", false, true},
-    [FORWARD_UP_SOURCE_RATE] = {"source_rate", false, true},
-    [FORWARD_UP_NO_FLOW] = {"no_flow", false, true},
-    [FORWARD_UP_UNPROVEN_RATE] = {"unproven_rate", false, true},
-    [FORWARD_UP_FLOW_INSTANCE] = {"flow_instance", false, true},
-    [FORWARD_UP_UNSENT] = {"unsent", false, true},
-    [FORWARD_DOWN_SHIM] = {"shim", true, false},
-    [FORWARD_DOWN_ANNOUNCEMENT] = {"announcement", true, false},
-    [FORWARD_DOWN_SOURCE] = {"source", true, true},
-    [FORWARD_DOWN_SHORT] = {"short", true, true},
-    [FORWARD_DOWN_VERSION] = {"version", true, true},
-    [FORWARD_DOWN_KEY] = {"key", true, true},
-    [FORWARD_DOWN_TAG] = {"tag", true, true},
-    [FORWARD_DOWN_FLAGS] = {"flags", true, true},
-    [FORWARD_DOWN_LENGTH] = {"length", true, true},
-    [FORWARD_DOWN_FORBIDDEN] = {"forbidden", true, true},
-    [FORWARD_DOWN_NO_SOCKET] = {"no_socket", true, true},
-    [FORWARD_DOWN_UNSENT] = {"unsent", true, true},
-};
-
-const char *forward_reason_name(enum forward_reason reason)
-{
-    return reason_fact[reason].name;
-}
-
-bool forward_reason_is_down(enum forward_reason reason)
-{
-    return reason_fact[reason].is_down;
-}
-
-bool forward_reason_is_drop(enum forward_reason reason)
-{
-    return reason_fact[reason].is_drop;
-}
-
 struct forwarder *forwarder_create(const struct forwarder_config *config, struct key_ring *ring,
                                    struct random_source random)
 {
@@ -216,7 +165,8 @@ static struct verdict follow_flow(struct forwarder *f, const struct arrival *arr
 {
     struct flow *flow = flow_table_find(f->flows, arrival->from, now_us);
     if (flow == NULL) {
-        return dropped(FORWARD_UP_NO_FLOW);
+        return (struct verdict){.reason = FORWARD_UP_NO_FLOW,
+                                .action = f->config.has_cache ? FORWARD_HOLD : FORWARD_DROP};
     }
     if (flow->state == FLOW_HALF_OPEN && !flow_take_unproven(flow, now_us)) {
         return dropped(FORWARD_UP_UNPROVEN_RATE);
@@ -351,6 +301,21 @@ static bool note_downlink(struct forwarder *f, struct flow *flow, const struct n
     return !is_owner;
 }
 
+/* The cache hears of a flow when it is confirmed, and then once in each period while its owner
+ * sends; each flow at a moment of its own, since many may have been confirmed at once. */
+static bool is_cache_due(const struct flow *flow, struct flow_owner owner, uint64_t now_us)
+{
+    if (flow == NULL || flow->state != FLOW_CONFIRMED) {
+        return true;
+    }
+    if (!flow_owner_equal(flow->owner, owner)) {
+        return !owner_keeps(flow, now_us);
+    }
+    const uint64_t phase_us = flow->hash;
+    return (flow->owner_sent_us + phase_us) / FORWARDER_CACHE_PERIOD_US !=
+           (now_us + phase_us) / FORWARDER_CACHE_PERIOD_US;
+}
+
 /* Why the packet is no downlink to a UDP client, or FORWARD_DOWN_SHIM. */
 static enum forward_reason read_downlink(struct forwarder *f, struct bytes_view packet,
                                          struct relay_shim *out)
@@ -412,6 +377,7 @@ struct verdict forwarder_from_transceiver(struct forwarder *f, struct bytes_view
     }
     const struct net_addr media_address = media_address_of(from, owner);
     route_table_heard(f->routes, owner.instance_id, &media_address, now_us);
+    const bool is_due = f->config.has_cache && is_cache_due(flow, owner, now_us);
     const bool is_news = note_downlink(f, flow, client, owner, now_us);
     const bool is_announcement = (shim.flags & RELAY_SHIM_ANNOUNCEMENT) != 0;
     return (struct verdict){
@@ -422,7 +388,43 @@ struct verdict forwarder_from_transceiver(struct forwarder *f, struct bytes_view
         .datagram = bytes_view_of(packet.data + RELAY_SHIM_BYTES, shim.datagram_bytes),
         .socket = socket,
         .is_news = is_news,
+        .is_cache_due = is_due,
     };
+}
+
+/* --- The flow cache --------------------------------------------------------------------------*/
+
+/* Its block of addresses pays nothing: many clients of one carrier come over at the same time, and
+ * look-ups have a budget of their own. */
+enum forward_cache_result forwarder_from_cache(struct forwarder *f, const struct net_addr *client,
+                                               const struct cached_flow *flow, uint64_t now_us)
+{
+    const struct flow_owner owner = {flow->instance_id, flow->session_id};
+    struct net_addr next_hop;
+    if (flow_table_find(f->flows, client, now_us) != NULL) {
+        return FORWARD_CACHE_HAS_FLOW;
+    }
+    if (flow->cluster_id != f->config.cluster_id) {
+        return FORWARD_CACHE_CLUSTER;
+    }
+    if (!route_table_find(f->routes, owner.instance_id, 0, &next_hop, now_us)) {
+        return FORWARD_CACHE_INSTANCE;
+    }
+    if (!net_addr_equal(&next_hop, &flow->next_hop)) {
+        return FORWARD_CACHE_NEXT_HOP;
+    }
+    return flow_table_open(f->flows, client, owner, now_us) != NULL ? FORWARD_CACHE_TAKEN
+                                                                    : FORWARD_CACHE_NO_ROOM;
+}
+
+bool forwarder_to_cache(const struct forwarder *f, const struct verdict *v, struct cached_flow *out,
+                        uint64_t now_us)
+{
+    assert(v->is_cache_due);
+    *out = (struct cached_flow){.cluster_id = f->config.cluster_id,
+                                .instance_id = v->owner.instance_id,
+                                .session_id = v->owner.session_id};
+    return route_table_find(f->routes, v->owner.instance_id, 0, &out->next_hop, now_us);
 }
 
 /* --- What main and other workers tell --------------------------------------------------------*/

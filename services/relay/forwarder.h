@@ -17,7 +17,9 @@
 #include "common/base/random.h"
 #include "common/routing/key_ring.h"
 #include "common/routing/relay_shim.h"
+#include "services/relay/flow_cache/flow_cache_text.h"
 #include "services/relay/flow_table.h"
+#include "services/relay/forward_reason.h"
 #include "services/relay/route_table.h"
 
 #define FORWARDER_LISTEN_MAX         16
@@ -28,49 +30,16 @@
 /* While its owner sent something this recently, no other session gets a flow. */
 #define FORWARDER_OWNER_KEEPS_US (3 * US_PER_S)
 
-enum forward_reason {
-    /* From a client, forwarded. */
-    FORWARD_UP_TOKEN,         /* a request, by its token */
-    FORWARD_UP_TOKEN_NO_ROOM, /* the same, but there was no room to keep a flow */
-    FORWARD_UP_FLOW,          /* anything else, by its flow */
-    /* From a client, dropped. */
-    FORWARD_UP_LENGTH,         /* outside 12..1,500 bytes */
-    FORWARD_UP_KIND,           /* first byte is not that of STUN, DTLS or RTP (RFC 7983) */
-    FORWARD_UP_STUN,           /* STUN that is not well-formed */
-    FORWARD_UP_USERNAME,       /* request without a USERNAME of the form token:name */
-    FORWARD_UP_TOKEN_FORM,     /* not 23 ice-chars */
-    FORWARD_UP_TOKEN_KEY,      /* sealed with a key we do not have */
-    FORWARD_UP_TOKEN_FORGED,   /* the check bits are not zero */
-    FORWARD_UP_TOKEN_CLUSTER,  /* another cluster's */
-    FORWARD_UP_TOKEN_INSTANCE, /* no transceiver of that instance id is known */
-    FORWARD_UP_SOURCE_RATE,    /* its block of addresses opens flows too fast */
-    FORWARD_UP_NO_FLOW,        /* not a request, and no flow */
-    FORWARD_UP_UNPROVEN_RATE,  /* not a request, too many for a half-open flow */
-    FORWARD_UP_FLOW_INSTANCE,  /* the flow's transceiver is not known any more */
-    FORWARD_UP_UNSENT,         /* the socket refused it (counted by the worker) */
-    /* From a transceiver, forwarded or taken. */
-    FORWARD_DOWN_SHIM,         /* to the client that the shim names */
-    FORWARD_DOWN_ANNOUNCEMENT, /* a flow was announced: nothing to send */
-    /* From a transceiver, dropped. */
-    FORWARD_DOWN_SOURCE,    /* sender outside transceiver_networks */
-    FORWARD_DOWN_SHORT,     /* shorter than it says */
-    FORWARD_DOWN_VERSION,   /* no shim, or of another version */
-    FORWARD_DOWN_KEY,       /* signed with a key we do not have */
-    FORWARD_DOWN_TAG,       /* the tag is wrong */
-    FORWARD_DOWN_FLAGS,     /* not a downlink to a UDP client */
-    FORWARD_DOWN_LENGTH,    /* inner datagram empty or above 1,500 bytes */
-    FORWARD_DOWN_FORBIDDEN, /* client address that a relay must not send to */
-    FORWARD_DOWN_NO_SOCKET, /* no public socket of that address family */
-    FORWARD_DOWN_UNSENT,    /* the socket refused it (counted by the worker) */
-    FORWARD_REASON_COUNT
+/* A flow that lives is written to the flow cache once in each such period. */
+#define FORWARDER_CACHE_PERIOD_US (40 * US_PER_S)
+
+enum forward_action {
+    FORWARD_DROP,
+    FORWARD_TO_TRANSCEIVER,
+    FORWARD_TO_CLIENT,
+    FORWARD_NOTHING,
+    FORWARD_HOLD /* the flow cache may know its flow: not decided yet, not to be counted yet */
 };
-
-/* "token", "no_flow": the word in metrics. */
-const char *forward_reason_name(enum forward_reason reason);
-bool forward_reason_is_down(enum forward_reason reason);
-bool forward_reason_is_drop(enum forward_reason reason);
-
-enum forward_action { FORWARD_DROP, FORWARD_TO_TRANSCEIVER, FORWARD_TO_CLIENT, FORWARD_NOTHING };
 
 struct verdict {
     enum forward_reason reason;
@@ -80,6 +49,7 @@ struct verdict {
     struct bytes_view datagram; /* the client's or for the client, borrowed from the input */
     uint8_t socket;             /* TO_CLIENT: the public socket it leaves from */
     bool is_news;               /* a downlink told of a flow that was not there */
+    bool is_cache_due;          /* a downlink of a flow that the flow cache should hear of */
 };
 
 /* A flow and a route that a downlink taught one worker, for the others. */
@@ -95,6 +65,7 @@ struct forwarder_config {
     uint32_t source_flows_per_s; /* new half-open flows of one block of addresses */
     uint32_t source_flows_burst;
     bool allow_private_clients;
+    bool has_cache; /* a flow cache may be asked: FORWARD_HOLD for what only lacks a flow */
     struct route_networks transceiver_networks;
     struct net_addr listen[FORWARDER_LISTEN_MAX]; /* public sockets in the worker's order */
     size_t listen_count;
@@ -127,6 +98,13 @@ enum route_result forwarder_announce(struct forwarder *f, const struct route_ann
 /* What a verdict with is_news taught, and taking it in at another worker. */
 struct forwarder_lesson forwarder_lesson_of(const struct verdict *v, const struct net_addr *from);
 void forwarder_learn(struct forwarder *f, const struct forwarder_lesson *lesson, uint64_t now_us);
+/* Would the cache's word for this client be followed? Then it has a half-open flow now, as if by a
+ * token: a downlink has to confirm it, and any valid request re-points it. */
+enum forward_cache_result forwarder_from_cache(struct forwarder *f, const struct net_addr *client,
+                                               const struct cached_flow *flow, uint64_t now_us);
+/* What the cache should know after a verdict with is_cache_due; false when there is nothing. */
+MUST_USE bool forwarder_to_cache(const struct forwarder *f, const struct verdict *v,
+                                 struct cached_flow *out, uint64_t now_us);
 /* Takes the ring and destroys the old one. */
 void forwarder_set_ring(struct forwarder *f, struct key_ring *ring);
 

@@ -31,9 +31,10 @@ MAY_INCLUDE = {
     f"{CORE}/session": SESSION_NEEDS,
     "services/transceiver/port": PORT_NEEDS,
     "services/transceiver": [*PORT_NEEDS, "services/transceiver/port"],
+    "services/relay/flow_cache": ["common/base", "common/runtime"],
     "services/relay": [
         "common/base", "common/crypto", "common/stun", "common/routing", "common/control",
-        "common/runtime", "common/udp",
+        "common/runtime", "common/udp", "services/relay/flow_cache",
     ],
     "services/signaling/offer": ["common/base"],
     "services/signaling/access": ["common/base", "common/crypto", "common/routing"],

@@ -48,7 +48,7 @@ DOORS = [
             "services/inference-stub/realtime/*.[ch]",
         ],
     ),
-    ("hiredis/*", ["services/relay/flow_cache.c"]),
+    ("hiredis/*", ["services/relay/flow_cache/flow_cache_connection.c"]),
     ("flite/*", ["services/inference-stub/sound/speech.c"]),
     (
         "speex/*",
