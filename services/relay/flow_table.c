@@ -1,10 +1,11 @@
 /* flow_table.c - linear probing with backward-shift deletion; one idle order for each state */
 #include "services/relay/flow_table.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #define NO_SLOT    UINT32_MAX
-#define LINE_BYTES 64
+#define LINE_BYTES sizeof(struct flow)
 
 /* Flows of one state, from the longest idle to the last refreshed. */
 struct idle_order {
@@ -15,8 +16,8 @@ struct idle_order {
 };
 
 struct flow_table {
-    struct flow *slot; /* aligned to a line, inside memory */
-    void *memory;
+    struct flow *slot; /* aligned to a line, inside memory or where the table was settled */
+    void *memory;      /* the table's own lines; in disuse once it was settled elsewhere */
     uint32_t mask;
     size_t flow_cap;
     size_t half_open_cap;
@@ -35,13 +36,19 @@ static bool is_over(const struct flow *flow, uint64_t now_us)
     return time_since(flow->refreshed_us, now_us) >= life_us(flow);
 }
 
-struct flow_table *flow_table_create(size_t flow_cap, struct flow_hash_seed seed)
+static uint32_t slots_for(size_t flow_cap)
 {
-    assert(flow_cap >= FLOW_CAP_MIN && flow_cap <= FLOW_CAP_MAX);
     uint32_t slots = 1;
     while (slots < 2 * flow_cap) {
         slots *= 2;
     }
+    return slots;
+}
+
+struct flow_table *flow_table_create(size_t flow_cap, struct flow_hash_seed seed)
+{
+    assert(flow_cap >= FLOW_CAP_MIN && flow_cap <= FLOW_CAP_MAX);
+    const uint32_t slots = slots_for(flow_cap);
     struct flow_table *t = calloc(1, sizeof(*t));
     if (t == NULL) {
         return NULL;
@@ -130,6 +137,20 @@ static uint32_t slot_of(const struct flow_table *t, const struct net_addr *clien
     return at;
 }
 
+/* The process may be killed between any two of its stores, and the next one finds the lines as they
+ * are then: a line that is half written must be a free one. So the state goes first and comes last;
+ * the fences keep the compiler to that order, and the kernel shows each store of a dead process. */
+static void write_line(struct flow *line, const struct flow *flow)
+{
+    struct flow unfinished = *flow;
+    unfinished.state = FLOW_FREE;
+    line->state = FLOW_FREE;
+    atomic_signal_fence(memory_order_seq_cst);
+    *line = unfinished;
+    atomic_signal_fence(memory_order_seq_cst);
+    line->state = flow->state;
+}
+
 /* Moves later flows of the cluster into the gap, so that none is cut off from its home. */
 static void close_gap(struct flow_table *t, uint32_t gap)
 {
@@ -137,12 +158,12 @@ static void close_gap(struct flow_table *t, uint32_t gap)
          at = (at + 1) & t->mask) {
         const uint32_t home = t->slot[at].hash & t->mask;
         if (((at - home) & t->mask) >= ((at - gap) & t->mask)) {
-            t->slot[gap] = t->slot[at];
+            write_line(&t->slot[gap], &t->slot[at]);
             order_point(t, &t->slot[gap], gap, gap);
             gap = at;
         }
     }
-    t->slot[gap] = (struct flow){0};
+    write_line(&t->slot[gap], &(struct flow){.state = FLOW_FREE});
 }
 
 static void take_out(struct flow_table *t, uint32_t at)
@@ -199,7 +220,7 @@ static struct flow *put(struct flow_table *t, const struct flow *flow)
 {
     const uint32_t at = slot_of(t, &flow->client, flow->hash);
     assert(t->slot[at].state == FLOW_FREE && flow_count(t) < t->flow_cap);
-    t->slot[at] = *flow;
+    write_line(&t->slot[at], flow);
     order_append(t, at);
     return &t->slot[at];
 }
@@ -294,6 +315,68 @@ void flow_table_tick(struct flow_table *t, uint64_t now_us)
             take_out(t, order->oldest);
         }
     }
+}
+
+/* --- Lines that outlive the process ---------------------------------------------------------- */
+
+size_t flow_table_bytes(size_t flow_cap)
+{
+    return slots_for(flow_cap) * LINE_BYTES;
+}
+
+/* Only what this code can have written, and still means something now. */
+static bool is_sound(const struct flow *flow, size_t socket_count, uint64_t now_us)
+{
+    return (flow->state == FLOW_HALF_OPEN || flow->state == FLOW_CONFIRMED) &&
+           flow->client.port != 0 && flow->client.zero == 0 &&
+           (flow->socket < socket_count || flow->socket == FLOW_SOCKET_UNKNOWN) &&
+           flow->refreshed_us <= now_us && flow->owner_sent_us <= now_us && !is_over(flow, now_us);
+}
+
+static int by_age(const void *a, const void *b)
+{
+    const uint64_t a_us = ((const struct flow *)a)->refreshed_us;
+    const uint64_t b_us = ((const struct flow *)b)->refreshed_us;
+    return (a_us > b_us) - (a_us < b_us);
+}
+
+/* A flow may lie there twice, when the process was killed while it closed a gap. */
+static bool take_up(struct flow_table *t, struct flow *flow)
+{
+    flow->hash = hash_of(t, &flow->client);
+    if (flow_count(t) == t->flow_cap ||
+        t->slot[slot_of(t, &flow->client, flow->hash)].state != FLOW_FREE) {
+        return false;
+    }
+    if (flow->state == FLOW_HALF_OPEN && (t->order[FLOW_HALF_OPEN].count == t->half_open_cap ||
+                                          !session_tally_add(t->tally, flow->owner))) {
+        return false;
+    }
+    (void)put(t, flow);
+    return true;
+}
+
+size_t flow_table_settle(struct flow_table *t, void *lines, bool is_used, size_t socket_count,
+                         uint64_t now_us)
+{
+    assert(flow_count(t) == 0 && (uintptr_t)lines % LINE_BYTES == 0);
+    struct flow *found = t->slot; /* as many lines: room to sort in */
+    size_t found_count = 0;
+    t->slot = lines;
+    if (is_used) {
+        for (size_t i = 0; i <= t->mask; i++) {
+            if (is_sound(&t->slot[i], socket_count, now_us)) {
+                found[found_count++] = t->slot[i];
+            }
+        }
+        qsort(found, found_count, sizeof(*found), by_age);
+        memset(lines, 0, (t->mask + 1) * LINE_BYTES);
+    }
+    size_t taken = 0;
+    for (size_t i = 0; i < found_count; i++) {
+        taken += take_up(t, &found[i]);
+    }
+    return taken;
 }
 
 size_t flow_table_count(const struct flow_table *t, enum flow_state state)

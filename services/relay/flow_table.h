@@ -11,6 +11,9 @@
  *          confirmed one; a new confirmed flow takes the place of the longest idle confirmed one.
  *          A full table gives up a flow rather than refuse a new caller: the next request or
  *          downlink rebuilds a lost flow, nothing rebuilds a refused one.
+ * Restart: a table may be settled on memory that outlives the process. A process that is killed at
+ *          any instruction leaves each flow whole, twice or not at all; the next one takes up what
+ *          is sound.
  * Time:    a flow at the end of its life is not found any more, whether or not a tick came by.
  */
 #ifndef EARSHOT_FLOW_TABLE_H
@@ -36,6 +39,9 @@
 
 #define FLOW_SOCKET_UNKNOWN 255
 
+/* Of struct flow and its meaning: a restart with another number begins without flows. */
+#define FLOW_LAYOUT 1
+
 enum flow_state { FLOW_FREE, FLOW_HALF_OPEN, FLOW_CONFIRMED, FLOW_STATE_COUNT };
 
 struct flow {
@@ -59,6 +65,15 @@ struct flow_table;
 /* flow_cap in FLOW_CAP_MIN..FLOW_CAP_MAX. NULL without memory. */
 struct flow_table *flow_table_create(size_t flow_cap, struct flow_hash_seed seed);
 void flow_table_destroy(struct flow_table *t);
+
+/* What flow_table_settle needs for as many flows. */
+size_t flow_table_bytes(size_t flow_cap);
+/* Moves an empty table to lines that the caller gives and keeps until after destroy: as many bytes,
+ * aligned to a line, zeros or (is_used) what a table of the same flow_cap and FLOW_LAYOUT left
+ * there. Takes up each flow that is sound: a state, a client, times that have been, a life that is
+ * not over, one of socket_count sockets. Returns how many. Once. */
+size_t flow_table_settle(struct flow_table *t, void *lines, bool is_used, size_t socket_count,
+                         uint64_t now_us);
 
 /* NULL when there is none, or its life is over. */
 struct flow *flow_table_find(struct flow_table *t, const struct net_addr *client, uint64_t now_us);
