@@ -1,14 +1,10 @@
 /* events_bench.c - 1,000 events of 1 KB a second on one call: CPU, latency; and a call's heap */
 #include "common/runtime/clock.h"
-#include "services/transceiver/core/media/playout_queue.h"
-#include "services/transceiver/core/media/voice_decoder.h"
-#include "services/transceiver/core/media/voice_encoder.h"
 #include "services/transceiver/core/transport/sctp/sctp_association.h"
 #include "services/transceiver/core/transport/srtp_transport.h"
 #include "tests/bench/cpu_clock.h"
 #include "tests/bench/live_shard.h"
 #include "tests/bench/shard_world.h"
-#include "tests/support/sim_voice.h"
 
 #include <assert.h>
 #include <malloc.h>
@@ -136,31 +132,7 @@ static void measure_sctp(double out[FIGURES])
     sctp_association_destroy(e.end[1]);
 }
 
-/* --- the heap of a call ----------------------------------------------------------------------- */
-
-/* What speech takes, beside the call: both codecs when they have worked, and the queue of what the
- * agent has said. */
-static double speech_kb(void)
-{
-    static const int16_t pcm[SHARD_WORLD_RATE_HZ / 50];
-    static const struct playout_queue_config playout = {.rate_hz = SHARD_WORLD_RATE_HZ,
-                                                        .window_us = SHARD_WORLD_CREDIT_US};
-    int16_t heard[VOICE_DECODER_SAMPLES_MAX];
-    uint8_t packet[VOICE_PACKET_BYTES_MAX];
-    size_t samples = 0;
-    const double before_kb = heap_kb();
-    struct voice_encoder *encoder = voice_encoder_create(VOICE_CODEC_OPUS, SHARD_WORLD_RATE_HZ);
-    struct voice_decoder *decoder = voice_decoder_create(VOICE_CODEC_OPUS, SHARD_WORLD_RATE_HZ);
-    struct playout_queue *queue = playout_queue_create(&playout);
-    assert(encoder != NULL && decoder != NULL && queue != NULL);
-    const size_t len = voice_encoder_encode(encoder, pcm, packet);
-    (void)voice_decoder_decode(decoder, bytes_view_of(packet, len), heard, &samples, US_PER_S);
-    const double kb = heap_kb() - before_kb;
-    voice_encoder_destroy(encoder);
-    voice_decoder_destroy(decoder);
-    playout_queue_destroy(queue);
-    return kb;
-}
+/* --- the heap of a call in which nobody has spoken -------------------------------------------- */
 
 static double freed_kb(size_t calls)
 {
@@ -172,8 +144,7 @@ static double freed_kb(size_t calls)
 
 static double call_kb(void)
 {
-    const double kb = freed_kb(LARGE_WORLD) - freed_kb(SMALL_WORLD);
-    return kb / (LARGE_WORLD - SMALL_WORLD) - speech_kb();
+    return (freed_kb(LARGE_WORLD) - freed_kb(SMALL_WORLD)) / (LARGE_WORLD - SMALL_WORLD);
 }
 
 /* --- rounds ----------------------------------------------------------------------------------- */

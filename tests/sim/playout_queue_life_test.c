@@ -3,6 +3,7 @@
 #include "tests/testing.h"
 
 #include "common/base/random.h"
+#include "services/transceiver/core/media/held_ids.h"
 #include "services/transceiver/core/media/playout_queue.h"
 
 #include <stdlib.h>
@@ -264,7 +265,7 @@ static void hold_or_release(struct model *m)
     const bool lives = s->is_known && !s->is_done;
     const bool is_ahead = id > m->newest && id > m->flushed_up_to;
     if (roll(m, 3) == 0) {
-        const bool has_room = m->held_count < UTTERANCE_HELD_AHEAD_MAX;
+        const bool has_room = m->held_count < HELD_IDS_MAX;
         const bool is_taken = !is_ahead || m->is_held[id] || has_room;
         assert_int_equal(playout_queue_pause(m->q, id), is_taken);
         s->is_paused = s->is_paused || lives;

@@ -1,6 +1,8 @@
 /* sim_heap.c - see sim_heap.h */
 #include "tests/support/sim_heap.h"
 
+#include "services/transceiver/core/media/playout_queue.h"
+
 void sim_heap_begin(struct sim_heap *h)
 {
     h->before = h->allocations == NULL ? 0 : *h->allocations;
@@ -23,6 +25,14 @@ void sim_heap_end(struct sim_heap *h, const struct session *s, const char *what,
 void sim_heap_excuse(struct sim_heap *h)
 {
     h->by = NULL;
+}
+
+void sim_heap_note_speech(struct sim_heap *h, uint64_t now_us)
+{
+    if (time_since(h->spoken_us, now_us) >= PLAYOUT_QUEUE_REST_US) {
+        sim_heap_excuse(h);
+    }
+    h->spoken_us = now_us;
 }
 
 void sim_heap_report(struct sim_heap *h, struct sim_journal *journal, uint64_t now_us)

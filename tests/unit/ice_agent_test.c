@@ -227,16 +227,16 @@ static void a_check_cut_at_any_byte_is_malformed(void **state)
 static void the_longest_ufrags_are_good(void **state)
 {
     (void)state;
-    char local[ICE_UFRAG_CHARS_MAX + 1];
+    char local[ICE_OWN_UFRAG_CHARS_MAX + 1];
     char remote[ICE_UFRAG_CHARS_MAX + 1];
     memset(local, 'l', sizeof(local));
     memset(remote, 'r', sizeof(remote));
-    local[ICE_UFRAG_CHARS_MAX] = '\0';
+    local[ICE_OWN_UFRAG_CHARS_MAX] = '\0';
     remote[ICE_UFRAG_CHARS_MAX] = '\0';
     const struct ice_credentials longest = {local, PWD, remote};
     struct ice_agent *agent = ice_agent_create(&longest, T0);
     uint8_t bytes[1024];
-    char username[2 * ICE_UFRAG_CHARS_MAX + 2];
+    char username[ICE_OWN_UFRAG_CHARS_MAX + 1 + ICE_UFRAG_CHARS_MAX + 1];
     struct byte_writer w;
     struct hmac_sha1_key key;
     struct ice_check check;

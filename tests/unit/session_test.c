@@ -237,6 +237,7 @@ static size_t bytes_of_an_idle_call(struct world w[IDLE_CALLS], const struct wan
 {
     for (size_t i = 0; i < IDLE_CALLS; i++) {
         open_world(&w[i], wanted);
+        accept(&w[i]);
         if (wanted->has_data) {
             (void)sim_data_open(sim_client_data(w[i].client), "oai-events", w[i].now_us);
         }

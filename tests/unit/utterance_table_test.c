@@ -286,16 +286,16 @@ static void what_is_held_ahead_is_let_go_by_resume_flush_or_a_higher_id(void **s
 static void so_many_are_held_ahead_and_no_more(void **state)
 {
     struct utterance_table *t = *state;
-    for (uint32_t id = 1; id <= UTTERANCE_HELD_AHEAD_MAX; id++) {
+    for (uint32_t id = 1; id <= HELD_IDS_MAX; id++) {
         assert_true(utterance_table_pause(t, id));
     }
     assert_true(utterance_table_pause(t, 1)); /* it is held already */
-    assert_false(utterance_table_pause(t, UTTERANCE_HELD_AHEAD_MAX + 1));
+    assert_false(utterance_table_pause(t, HELD_IDS_MAX + 1));
     (void)piece(t, 1, FRAME, true);
-    assert_true(utterance_table_pause(t, UTTERANCE_HELD_AHEAD_MAX + 1));
-    (void)utterance_table_flush(t, UTTERANCE_HELD_AHEAD_MAX, NOW_US); /* all but one */
-    for (uint32_t id = 1; id < UTTERANCE_HELD_AHEAD_MAX; id++) {
-        assert_true(utterance_table_pause(t, UTTERANCE_HELD_AHEAD_MAX + 1 + id));
+    assert_true(utterance_table_pause(t, HELD_IDS_MAX + 1));
+    (void)utterance_table_flush(t, HELD_IDS_MAX, NOW_US); /* all but one */
+    for (uint32_t id = 1; id < HELD_IDS_MAX; id++) {
+        assert_true(utterance_table_pause(t, HELD_IDS_MAX + 1 + id));
     }
     assert_false(utterance_table_pause(t, 100));
 }

@@ -4,6 +4,7 @@
 
 #include "tests/testing.h"
 
+#include "services/transceiver/core/media/held_ids.h"
 #include "services/transceiver/core/media/utterance_table.h"
 
 #define FRAME  UTTERANCE_FRAME_TICKS

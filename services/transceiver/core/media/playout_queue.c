@@ -21,9 +21,12 @@ enum last_slot { LAST_SILENCE, LAST_TAIL, LAST_SPEECH };
 
 struct playout_queue {
     struct utterance_table *utterances;
-    struct sample_ring *samples; /* NULL with packets */
-    struct packet_ring *packets; /* NULL with samples */
-    uint64_t ticks_per_sample;   /* 1 with packets */
+    bool has_packets;            /* not samples */
+    struct sample_ring *samples; /* both NULL at rest, else one of them */
+    struct packet_ring *packets;
+    uint64_t rest_us;          /* when the ring goes back, if nothing comes */
+    bool has_stored;           /* since the last slot */
+    uint64_t ticks_per_sample; /* 1 with packets */
     size_t frame_samples;
     size_t fade_samples;
 
@@ -49,21 +52,17 @@ static uint64_t lesser(uint64_t a, uint64_t b)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-static bool create_ring(struct playout_queue *q, const struct playout_queue_config *config)
+static void set_rate(struct playout_queue *q, uint32_t rate_hz)
 {
-    if (config->rate_hz == 0) {
-        q->ticks_per_sample = 1;
-        q->packets =
-            packet_ring_create((size_t)(config->window_us * PLAYOUT_QUEUE_BYTES_PER_S / US_PER_S));
-        return q->packets != NULL;
+    q->has_packets = rate_hz == 0;
+    q->ticks_per_sample = 1;
+    if (!q->has_packets) {
+        assert(TICKS_PER_S % rate_hz == 0);
+        q->ticks_per_sample = TICKS_PER_S / rate_hz;
+        q->frame_samples = rate_hz / FRAMES_PER_S;
+        q->fade_samples = rate_hz * PLAYOUT_QUEUE_FADE_MS / MS_PER_S;
+        q->window_ticks -= q->window_ticks % q->ticks_per_sample;
     }
-    assert(TICKS_PER_S % config->rate_hz == 0);
-    q->ticks_per_sample = TICKS_PER_S / config->rate_hz;
-    q->frame_samples = config->rate_hz / FRAMES_PER_S;
-    q->fade_samples = config->rate_hz * PLAYOUT_QUEUE_FADE_MS / MS_PER_S;
-    q->window_ticks -= q->window_ticks % q->ticks_per_sample;
-    q->samples = sample_ring_create((size_t)(q->window_ticks / q->ticks_per_sample));
-    return q->samples != NULL;
 }
 
 struct playout_queue *playout_queue_create(const struct playout_queue_config *config)
@@ -74,8 +73,9 @@ struct playout_queue *playout_queue_create(const struct playout_queue_config *co
     }
     q->window_ticks = utterance_ticks_of_us(config->window_us, 1);
     assert(q->window_ticks >= PACKET_TICKS_MAX);
+    set_rate(q, config->rate_hz);
     q->utterances = utterance_table_create();
-    if (q->utterances == NULL || !create_ring(q, config)) {
+    if (q->utterances == NULL) {
         playout_queue_destroy(q);
         return NULL;
     }
@@ -83,13 +83,20 @@ struct playout_queue *playout_queue_create(const struct playout_queue_config *co
     return q;
 }
 
+static void destroy_ring(struct playout_queue *q)
+{
+    sample_ring_destroy(q->samples);
+    packet_ring_destroy(q->packets);
+    q->samples = NULL;
+    q->packets = NULL;
+}
+
 void playout_queue_destroy(struct playout_queue *q)
 {
     if (q == NULL) {
         return;
     }
-    sample_ring_destroy(q->samples);
-    packet_ring_destroy(q->packets);
+    destroy_ring(q);
     utterance_table_destroy(q->utterances);
     free(q);
 }
@@ -98,7 +105,7 @@ void playout_queue_attach(struct playout_queue *q, uint64_t prebuffer_us, uint64
                           uint64_t now_us)
 {
     /* Packets may not add up to the window: then the next one passes it. */
-    const uint64_t reachable = q->window_ticks - (q->packets != NULL ? PACKET_TICKS_MAX - 1 : 0);
+    const uint64_t reachable = q->window_ticks - (q->has_packets ? PACKET_TICKS_MAX - 1 : 0);
     const struct utterance_pace pace = {
         .prebuffer_ticks = lesser(utterance_ticks_of_us(prebuffer_us, 1), reachable),
         .progress_ticks = utterance_ticks_of_us(progress_us, 1),
@@ -122,7 +129,7 @@ static void drop_dead(struct playout_queue *q)
                          sample_ring_count(q->samples) - (size_t)(living / q->ticks_per_sample));
         return;
     }
-    while (packet_ring_ticks(q->packets) > living) {
+    while (q->packets != NULL && packet_ring_ticks(q->packets) > living) {
         uint32_t ticks = 0;
         (void)packet_ring_take(q->packets, NULL, &ticks);
     }
@@ -133,7 +140,7 @@ static void drop_dead(struct playout_queue *q)
 /* The media time of a piece; false when it is none that can be played. */
 static bool measure(const struct playout_queue *q, struct bytes_view media, uint64_t *ticks)
 {
-    if (q->samples != NULL) {
+    if (!q->has_packets) {
         *ticks = media.len / 2 * q->ticks_per_sample;
         return media.len % 2 == 0;
     }
@@ -158,7 +165,7 @@ static bool find_overlap(const struct playout_queue *q, const struct playout_pie
         return false;
     }
     *overlap = lesser(ticks, received - offset);
-    if (q->packets != NULL && *overlap > 0) {
+    if (q->has_packets && *overlap > 0) {
         *overlap = ticks; /* a packet is not cut */
     }
     return true;
@@ -169,11 +176,24 @@ static uint64_t count_received(struct playout_queue *q, uint64_t fresh)
 {
     const uint64_t room = q->window_ticks - utterance_table_queued(q->utterances);
     uint64_t accepted = lesser(fresh, room);
-    if (q->packets != NULL && accepted < fresh) {
+    if (q->has_packets && accepted < fresh) {
         accepted = 0;
     }
     q->received_ticks += accepted;
     return accepted;
+}
+
+/* False without memory. */
+static bool create_ring(struct playout_queue *q)
+{
+    if (q->has_packets && q->packets == NULL) {
+        q->packets = packet_ring_create((size_t)(utterance_us_of_ticks(q->window_ticks) *
+                                                 PLAYOUT_QUEUE_BYTES_PER_S / US_PER_S));
+    } else if (!q->has_packets && q->samples == NULL) {
+        q->samples = sample_ring_create((size_t)(q->window_ticks / q->ticks_per_sample));
+    }
+    q->has_stored = true;
+    return q->has_packets ? q->packets != NULL : q->samples != NULL;
 }
 
 /* To the ring; false when it has no room. */
@@ -183,7 +203,10 @@ static bool store(struct playout_queue *q, struct bytes_view media, uint64_t ove
     if (accepted == 0) {
         return true;
     }
-    if (q->packets != NULL) {
+    if (!create_ring(q)) {
+        return false;
+    }
+    if (q->has_packets) {
         return packet_ring_append(q->packets, media, (uint32_t)accepted);
     }
     const size_t skipped_bytes = (size_t)(overlap / q->ticks_per_sample) * 2;
@@ -275,6 +298,18 @@ static enum playout_slot note_slot(struct playout_queue *q, bool is_speech, enum
     }
 }
 
+/* What speech needs goes back when none has waited for long. */
+static void rest(struct playout_queue *q, uint64_t now_us)
+{
+    if (q->has_stored || utterance_table_queued(q->utterances) > 0) {
+        q->has_stored = false;
+        q->rest_us = now_us + PLAYOUT_QUEUE_REST_US;
+    } else if (now_us >= q->rest_us) {
+        destroy_ring(q);
+        utterance_table_rest(q->utterances, now_us);
+    }
+}
+
 enum playout_slot playout_queue_take(struct playout_queue *q, int16_t *frame, uint64_t now_us)
 {
     size_t filled = q->is_cut ? fade(q, frame, q->frame_samples) : 0;
@@ -286,6 +321,7 @@ enum playout_slot playout_queue_take(struct playout_queue *q, int16_t *frame, ui
         filled += fade(q, frame + filled, q->frame_samples - filled);
         memset(frame + filled, 0, (q->frame_samples - filled) * sizeof(*frame));
     }
+    rest(q, now_us);
     return slot;
 }
 
@@ -300,6 +336,7 @@ enum playout_slot playout_queue_take_packet(struct playout_queue *q, struct play
         out->duration_us = utterance_us_of_ticks(ticks);
         utterance_table_spoke(q->utterances, ticks, now_us);
     }
+    rest(q, now_us);
     return note_slot(q, is_speech, LAST_SILENCE);
 }
 

@@ -5,15 +5,17 @@
  *          that go to the client as they are.
  * Gives:   what each slot is made of: 20 ms of samples, or one packet; what is to be told of each
  *          utterance; the credit limit.
- * Owns:    a ring of window_us, taken at create and touched only as deep as was ever queued, and
- *          the table of utterances; no heap after create. Idle: 8 KB.
+ * Owns:    a ring of window_us and the table of utterances, taken by the first piece that is
+ *          queued and given back after PLAYOUT_QUEUE_REST_US in which nothing was; no other heap
+ *          after create. The ring is touched only as deep as is queued. At rest: half a KB.
  * Units:   *_us of media time, rounded down.
  * Rule:    sound never ends in a step: after the last sample of the model the level falls to zero
  *          in 5 ms, and one frame more carries what the encoder still holds. Packets end where they
  *          end.
  * Credit:  a piece counts when it comes, whatever becomes of it. What passes the window is dropped
  *          and not counted: samples in part, a packet as a whole.
- * Full:    64 utterances that wait, or PLAYOUT_QUEUE_BYTES_PER_S of packets: PLAYOUT_PUT_FULL.
+ * Full:    64 utterances that wait, PLAYOUT_QUEUE_BYTES_PER_S of packets, or no memory:
+ *          PLAYOUT_PUT_FULL.
  * Source:  docs/backend-protocol.md, "Speech toward the client".
  * Not here: the life of utterances (utterance_table.h), encoding and the 20 ms clock
  *          (voice_sender.h).
@@ -31,6 +33,8 @@
 #define PLAYOUT_QUEUE_BYTES_PER_S 16000
 /* What a browser holds between the packet and the ear, unless known better. */
 #define PLAYOUT_QUEUE_CLIENT_BUFFER_US (60 * US_PER_MS)
+/* Longer than turns of a conversation are apart, and than a done may be told again. */
+#define PLAYOUT_QUEUE_REST_US (10 * US_PER_S)
 
 struct playout_queue_config {
     uint32_t rate_hz;   /* 8000, 16000, 24000 or 48000; 0 = packets */
@@ -62,7 +66,7 @@ enum playout_put_result {
     PLAYOUT_PUT_OK,
     PLAYOUT_PUT_STALE,  /* dropped: the utterance is done, flushed, complete, or not the newest */
     PLAYOUT_PUT_CREDIT, /* what passed the credit was dropped, and only that */
-    PLAYOUT_PUT_FULL,   /* dropped: too many utterances, or bytes */
+    PLAYOUT_PUT_FULL,   /* dropped: too many utterances or bytes, or no memory */
     PLAYOUT_PUT_GAP,    /* dropped: its offset lies beyond what was received */
     PLAYOUT_PUT_BAD     /* refused, not counted: half a sample; no packet of 10, 20, 40 or 60 ms */
 };

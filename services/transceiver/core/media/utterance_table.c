@@ -1,6 +1,8 @@
 /* utterance_table.c - see utterance_table.h */
 #include "services/transceiver/core/media/utterance_table.h"
 
+#include "services/transceiver/core/media/held_ids.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -32,18 +34,18 @@ struct utterance_table {
 
     /* A queue by age: those told to their end, those done, those that live. At most one plays, the
      * oldest that lives. */
-    struct utterance entry[UTTERANCE_TABLE_MAX];
+    struct utterance *entry; /* UTTERANCE_TABLE_MAX; NULL at rest */
     size_t first;
     size_t told_count;
     size_t done_count; /* told ones included */
     size_t count;      /* done ones included */
 
     uint32_t newest_id;
+    struct utterance_position rested; /* of the youngest, when the entries went */
     uint32_t flushed_up_to;
-    uint32_t spoken_id; /* of what was spoken last */
-    uint32_t copied_id; /* the oldest spoken one that no flush took back; 0 = none */
-    uint32_t held_ahead[UTTERANCE_HELD_AHEAD_MAX];
-    size_t held_ahead_count;
+    uint32_t spoken_id;         /* of what was spoken last */
+    uint32_t copied_id;         /* the oldest spoken one that no flush took back; 0 = none */
+    struct held_ids held_ahead; /* before their first piece came */
 
     uint64_t queued_ticks;
     uint64_t underruns;
@@ -54,9 +56,23 @@ struct utterance_table *utterance_table_create(void)
     return calloc(1, sizeof(struct utterance_table));
 }
 
+static void entries_create(struct utterance_table *t)
+{
+    t->entry = calloc(UTTERANCE_TABLE_MAX, sizeof(*t->entry));
+}
+
+static void entries_destroy(struct utterance_table *t)
+{
+    free(t->entry);
+    t->entry = NULL;
+}
+
 void utterance_table_destroy(struct utterance_table *t)
 {
-    free(t);
+    if (t != NULL) {
+        entries_destroy(t);
+        free(t);
+    }
 }
 
 /* --- entries ---------------------------------------------------------------------------------- */
@@ -170,41 +186,11 @@ void utterance_table_end(struct utterance_table *t, enum utterance_reason reason
         }
     }
     t->newest_id = 0;
+    t->rested = (struct utterance_position){0};
     t->flushed_up_to = 0;
     t->spoken_id = 0;
     t->copied_id = 0;
-    t->held_ahead_count = 0;
-}
-
-/* --- held before they came -------------------------------------------------------------------- */
-
-/* Takes every id from..to off the list; true when `to` was on it. */
-static bool release_ahead(struct utterance_table *t, uint32_t from, uint32_t to)
-{
-    bool was_held = false;
-    size_t kept = 0;
-    for (size_t i = 0; i < t->held_ahead_count; i++) {
-        const uint32_t id = t->held_ahead[i];
-        was_held = was_held || id == to;
-        if (id < from || id > to) {
-            t->held_ahead[kept++] = id;
-        }
-    }
-    t->held_ahead_count = kept;
-    return was_held;
-}
-
-static bool hold_ahead(struct utterance_table *t, uint32_t id)
-{
-    if (release_ahead(t, id, id)) {
-        t->held_ahead[t->held_ahead_count++] = id; /* it was there */
-        return true;
-    }
-    if (t->held_ahead_count == UTTERANCE_HELD_AHEAD_MAX) {
-        return false;
-    }
-    t->held_ahead[t->held_ahead_count++] = id;
-    return true;
+    t->held_ahead.count = 0;
 }
 
 /* --- pieces ----------------------------------------------------------------------------------- */
@@ -230,11 +216,14 @@ enum utterance_admission utterance_table_admit(struct utterance_table *t, uint32
         entry_at(t, t->count - 1)->is_complete = true;
     }
     t->newest_id = id;
-    const bool is_held = release_ahead(t, 0, id);
+    const bool is_held = held_ids_release(&t->held_ahead, 0, id);
+    if (t->entry == NULL) {
+        entries_create(t);
+    }
     if (t->count == UTTERANCE_TABLE_MAX && t->told_count > 0) {
         forget(t, 1);
     }
-    if (t->count == UTTERANCE_TABLE_MAX) {
+    if (t->entry == NULL || t->count == UTTERANCE_TABLE_MAX) {
         return UTTERANCE_NO_ROOM;
     }
     struct utterance *u = entry_at(t, t->count++);
@@ -368,7 +357,7 @@ bool utterance_table_pause(struct utterance_table *t, uint32_t id)
         hold(u);
         return true;
     }
-    return id <= t->newest_id || id <= t->flushed_up_to || hold_ahead(t, id);
+    return id <= t->newest_id || id <= t->flushed_up_to || held_ids_put(&t->held_ahead, id);
 }
 
 void utterance_table_pause_speaker(struct utterance_table *t)
@@ -383,7 +372,7 @@ void utterance_table_resume(struct utterance_table *t, uint32_t id)
 {
     struct utterance *u = find_living(t, id);
     if (u == NULL) {
-        (void)release_ahead(t, id, id);
+        (void)held_ids_release(&t->held_ahead, id, id);
     } else if (u->is_held) {
         u->is_held = false;
         tell(u, UTTERANCE_EVENT_RESUMED);
@@ -410,7 +399,7 @@ struct utterance_flushed utterance_table_flush(struct utterance_table *t, uint32
     if (flushed.flush > t->flushed_up_to) {
         t->flushed_up_to = flushed.flush;
     }
-    (void)release_ahead(t, 0, t->flushed_up_to);
+    (void)held_ids_release(&t->held_ahead, 0, t->flushed_up_to);
     const uint64_t queued_before = t->queued_ticks;
     struct utterance *u = NULL;
     while ((u = speaker(t)) != NULL && u->id <= flushed.flush) {
@@ -423,6 +412,22 @@ struct utterance_flushed utterance_table_flush(struct utterance_table *t, uint32
     }
     flushed.dropped_ticks = queued_before - t->queued_ticks;
     return flushed;
+}
+
+/* --- rest ------------------------------------------------------------------------------------- */
+
+void utterance_table_rest(struct utterance_table *t, uint64_t now_us)
+{
+    const struct utterance *u = find_youngest(t);
+    if (t->told_count < t->count ||
+        (u != NULL && time_since(u->since_us, now_us) <= UTTERANCE_DONE_KEPT_US)) {
+        return;
+    }
+    if (u != NULL) {
+        t->rested = utterance_table_position(t);
+    }
+    forget(t, t->count);
+    entries_destroy(t);
 }
 
 /* --- telling ---------------------------------------------------------------------------------- */
@@ -469,12 +474,12 @@ bool utterance_table_poll_event(struct utterance_table *t, struct utterance_even
 struct utterance_position utterance_table_position(const struct utterance_table *t)
 {
     const struct utterance *u = find_youngest(t);
-    struct utterance_position position = {.utterance = t->newest_id};
     if (u != NULL && u->id == t->newest_id) {
-        position.received_ticks = u->received_ticks;
-        position.sent_ticks = u->sent_ticks;
+        return (struct utterance_position){t->newest_id, u->received_ticks, u->sent_ticks};
     }
-    return position;
+    return t->rested.utterance == t->newest_id
+               ? t->rested
+               : (struct utterance_position){.utterance = t->newest_id};
 }
 
 uint64_t utterance_table_queued(const struct utterance_table *t)

@@ -8,9 +8,11 @@
  * States:  QUEUED -> PLAYING <-> DRY -> DONE. DRY = ran out while open. A held one keeps its state,
  *          never starves, and holds those behind it.
  * Units:   media time in ticks of 1/48000 s: whole numbers at 8, 16, 24 and 48 kHz and in Opus.
- * Owns:    UTTERANCE_TABLE_MAX entries, 3 KB; no heap after create. Entries that are done stay
- *          until room is needed, so that a backend that comes back can be told again.
- * Full:    of entries that were not told to their end: a new utterance is refused, and is dead.
+ * Owns:    UTTERANCE_TABLE_MAX entries, 3 KB, from the first utterance on until a rest; no other
+ *          heap after create. Entries that are done stay until room is needed, so that a backend
+ *          that comes back can be told again.
+ * Full:    of entries that were not told to their end, or no memory: a new utterance is refused,
+ *          and is dead.
  * Source:  docs/backend-protocol.md, "Speech toward the client".
  * Not here: what is spoken (sample_ring.h, packet_ring.h): their owner drops the oldest until as
  *          much is left as utterance_table_queued says.
@@ -22,8 +24,6 @@
 #include "common/base/time_us.h"
 
 #define UTTERANCE_TABLE_MAX 64
-/* Ids that are held before their first piece came. */
-#define UTTERANCE_HELD_AHEAD_MAX 8
 /* 20 ms: what an utterance that ran out waits for. */
 #define UTTERANCE_FRAME_TICKS 960
 /* An open utterance with too little to play ends after this. */
@@ -92,6 +92,9 @@ MUST_USE bool utterance_table_pause(struct utterance_table *t, uint32_t id);
 /* Holds the one that has begun to speak, if any. */
 void utterance_table_pause_speaker(struct utterance_table *t);
 void utterance_table_resume(struct utterance_table *t, uint32_t id);
+
+/* Nothing was said for long: gives the entries back, if nobody needs to be told of one any more. */
+void utterance_table_rest(struct utterance_table *t, uint64_t now_us);
 
 struct utterance_flushed {
     uint32_t flush;         /* the id of the flush, the wildcard resolved */

@@ -13,7 +13,7 @@
 
 struct audio_in {
     struct audio_in_config config;
-    struct voice_decoder *decoder; /* NULL: payloads pass as they are */
+    struct voice_decoder *decoder; /* NULL until prepared; never with payloads as they are */
     bool has_hole;                 /* something is missing before the next frame */
     struct speech_detector speech;
     uint64_t unheard_number; /* slots before it were heard: a replay tells nothing twice */
@@ -43,14 +43,6 @@ struct audio_in *audio_in_create(const struct audio_in_config *config)
         a->unheard_number = config->before->unheard_number;
     }
     a->has_hole = config->is_continued;
-    if (is_passthrough(config)) {
-        return a;
-    }
-    a->decoder = voice_decoder_create(config->codec, config->format.rate_khz * 1000u);
-    if (a->decoder == NULL) {
-        audio_in_destroy(a);
-        return NULL;
-    }
     return a;
 }
 
@@ -61,6 +53,16 @@ void audio_in_destroy(struct audio_in *a)
     }
     voice_decoder_destroy(a->decoder);
     free(a);
+}
+
+/* Who never speaks needs no decoder. */
+bool audio_in_prepare(struct audio_in *a)
+{
+    if (a->decoder == NULL && !is_passthrough(&a->config)) {
+        a->decoder = voice_decoder_create(a->config.codec, a->config.format.rate_khz * 1000u);
+        return a->decoder != NULL;
+    }
+    return true;
 }
 
 /* --- speech ----------------------------------------------------------------------------------- */
@@ -181,7 +183,7 @@ static enum audio_in_result put_decoded(struct audio_in *a, const struct voice_h
 {
     int16_t pcm[VOICE_DECODER_SAMPLES_MAX];
     size_t samples = 0;
-    if (decode(a, slot, pcm, &samples, now_us) != VOICE_DECODER_OK) {
+    if (a->decoder == NULL || decode(a, slot, pcm, &samples, now_us) != VOICE_DECODER_OK) {
         a->has_hole = true;
         return AUDIO_IN_UNDECODED;
     }
@@ -221,6 +223,6 @@ enum audio_in_result audio_in_put(struct audio_in *a, const struct voice_history
         send_frame(a, slot, is_replayed, (struct bytes_view){0});
         return AUDIO_IN_SILENCE;
     }
-    return a->decoder != NULL ? put_decoded(a, slot, is_replayed, now_us)
-                              : put_as_it_is(a, slot, is_replayed);
+    return is_passthrough(&a->config) ? put_as_it_is(a, slot, is_replayed)
+                                      : put_decoded(a, slot, is_replayed, now_us);
 }

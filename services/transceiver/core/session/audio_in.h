@@ -5,7 +5,7 @@
  * Gives:   AUDIO_IN frames in the outbox: samples at the backend's rate, or the payloads as they
  *          are (opus/48000); silence and time without sound as frames without payload. SPEECH
  *          frames when the client begins and ends to speak, and a flag on each frame between.
- * Owns:    the decoder; no heap after create.
+ * Owns:    the decoder, from prepare on; no other heap after create.
  * Rule:    what is missing is never closed up: each frame has its time, and the first one behind a
  *          hole says discontinuity.
  * Not here: order, repair, history (voice_uplink.h).
@@ -33,11 +33,14 @@ struct audio_in;
 struct audio_in *audio_in_create(const struct audio_in_config *config);
 void audio_in_destroy(struct audio_in *a);
 
+/* The client has spoken, or does now: before the first put. False: no memory. */
+MUST_USE bool audio_in_prepare(struct audio_in *a);
+
 enum audio_in_result {
     AUDIO_IN_SOUND,
     AUDIO_IN_SILENCE,
     AUDIO_IN_GAP,      /* nothing was sent: a loss that goes to the backend as a gap */
-    AUDIO_IN_UNDECODED /* nothing was sent: malformed, or over the decode budget */
+    AUDIO_IN_UNDECODED /* nothing was sent: malformed, over the decode budget, or unprepared */
 };
 
 /* is_replayed: it was heard before the backend came, and is flagged late. */

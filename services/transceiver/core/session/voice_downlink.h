@@ -9,7 +9,8 @@
  *          attach, when the one that comes knows nothing.
  * Fails:   a wrong frame is dropped and counted, and answered with an ERROR, one a second at most.
  *          The session goes on.
- * Owns:    playout queue and sender; no heap after attach.
+ * Owns:    playout queue and sender; the heap is used at attach, and when speech begins after a
+ *          rest (playout_queue.h).
  * Source:  docs/backend-protocol.md, "Speech toward the client".
  * Not here: the 20 ms clock (voice_sender.h), SRTP (session.c), reports (voice_rtcp.h), what comes
  *          of a lost backend (backend_leg.h).

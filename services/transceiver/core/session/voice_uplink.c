@@ -115,7 +115,8 @@ static bool make_room(struct voice_uplink *u)
     if (u->history == NULL) {
         u->history = voice_history_create();
     }
-    return u->reorder != NULL && u->history != NULL;
+    return u->reorder != NULL && u->history != NULL &&
+           (u->backend == NULL || audio_in_prepare(u->backend));
 }
 
 /* --- to the backend --------------------------------------------------------------------------- */
@@ -168,7 +169,7 @@ bool voice_uplink_attach(struct voice_uplink *u, struct backend_format in, uint6
                                                            .is_continued = u->was_attached,
                                                            .before = u->before});
     forget_before(u);
-    if (u->backend == NULL) {
+    if (u->backend == NULL || (u->history != NULL && !audio_in_prepare(u->backend))) {
         return false;
     }
     dtmf_in_attach(&u->dtmf);

@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 
-#define USERNAME_BYTES_MAX (ICE_UFRAG_CHARS_MAX + 1 + ICE_UFRAG_CHARS_MAX)
+#define USERNAME_BYTES_MAX (ICE_OWN_UFRAG_CHARS_MAX + 1 + ICE_UFRAG_CHARS_MAX)
 
-static_assert(USERNAME_BYTES_MAX == STUN_USERNAME_BYTES_MAX, "a longest USERNAME can be read");
+static_assert(USERNAME_BYTES_MAX <= STUN_USERNAME_BYTES_MAX, "a longest USERNAME can be read");
 
 #define ERROR_UNKNOWN_ATTRIBUTE 420 /* RFC 8489 s.14.8 */
 #define ERROR_ROLE_CONFLICT     487 /* RFC 8445 s.7.3.1.1 */
@@ -29,8 +29,8 @@ struct generation {
 struct transaction {
     uint8_t id[STUN_TRANSACTION_ID_BYTES];
     bool is_tcp;
+    uint8_t repeats;
     struct net_addr client;
-    unsigned repeats;
 };
 
 struct known_path {

@@ -23,10 +23,11 @@
 #include "common/stun/stun_message.h"
 #include "services/transceiver/core/outbox.h"
 
-#define ICE_UFRAG_CHARS_MAX  256 /* RFC 8839 s.5.4 */
-#define ICE_PATHS_MAX        8
-#define ICE_TRANSACTIONS_MAX 64
-#define ICE_REPEATS_MAX      2 /* answers to one transaction id after the first */
+#define ICE_UFRAG_CHARS_MAX     256 /* RFC 8839 s.5.4 */
+#define ICE_OWN_UFRAG_CHARS_MAX 32  /* a routing token has 23 */
+#define ICE_PATHS_MAX           8
+#define ICE_TRANSACTIONS_MAX    64
+#define ICE_REPEATS_MAX         2 /* answers to one transaction id after the first */
 
 /* 100 checks a second in the long run. A browser sends one each 48 ms for each pair while it
  * connects. Only what is authentic and new counts: a stranger must not use up the client's. */
@@ -44,7 +45,7 @@
 
 /* One ICE generation: what the offer and the answer named. Texts end with a NUL. */
 struct ice_credentials {
-    const char *local_ufrag; /* the routing token */
+    const char *local_ufrag; /* the routing token, at most ICE_OWN_UFRAG_CHARS_MAX */
     const char *local_pwd;
     const char *remote_ufrag;
 };
