@@ -35,6 +35,7 @@ static const struct {
     [FORWARD_DOWN_FORBIDDEN] = {"forbidden", true, true},
     [FORWARD_DOWN_NO_SOCKET] = {"no_socket", true, true},
     [FORWARD_DOWN_UNSENT] = {"unsent", true, true},
+    [FORWARD_DOWN_NO_CLIENT] = {"no_client", true, true},
 };
 
 const char *forward_reason_name(enum forward_reason reason)

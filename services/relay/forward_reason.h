@@ -35,11 +35,12 @@ enum forward_reason {
     FORWARD_DOWN_VERSION,   /* no shim, or of another version */
     FORWARD_DOWN_KEY,       /* signed with a key we do not have */
     FORWARD_DOWN_TAG,       /* the tag is wrong */
-    FORWARD_DOWN_FLAGS,     /* not a downlink to a UDP client */
+    FORWARD_DOWN_FLAGS,     /* not a downlink to a client of this transport */
     FORWARD_DOWN_LENGTH,    /* inner datagram empty or above 1,500 bytes */
     FORWARD_DOWN_FORBIDDEN, /* client address that a relay must not send to */
     FORWARD_DOWN_NO_SOCKET, /* no public socket of that address family */
     FORWARD_DOWN_UNSENT,    /* the socket refused it (counted by the worker) */
+    FORWARD_DOWN_NO_CLIENT, /* the TCP client is not connected (counted by the TCP thread) */
     FORWARD_REASON_COUNT
 };
 

@@ -223,6 +223,7 @@ void forwarder_write_shim(struct forwarder *f, const struct verdict *v,
 {
     assert(v->action == FORWARD_TO_TRANSCEIVER);
     const struct relay_shim shim = {
+        .flags = f->config.is_tcp ? RELAY_SHIM_TCP : 0,
         .datagram_bytes = (uint16_t)v->datagram.len,
         .instance_id = v->owner.instance_id,
         .session_id = v->owner.session_id,
@@ -238,14 +239,19 @@ static bool has_same_ip(const struct net_addr *a, const struct net_addr *b)
     return memcmp(a->ip, b->ip, sizeof(a->ip)) == 0;
 }
 
+static bool is_internal_port(const struct forwarder *f, uint16_t port)
+{
+    const int above_first = port - f->config.internal.port;
+    return (above_first >= 0 && above_first < FORWARDER_INTERNAL_PORTS) ||
+           above_first == FORWARDER_TCP_PORT;
+}
+
 /* Where private clients are allowed, a client may share the relay's host: there the ports tell. */
 static bool is_own(const struct forwarder *f, const struct net_addr *client)
 {
     const struct net_addr *internal = &f->config.internal;
     const bool any_port = !f->config.allow_private_clients;
-    if (has_same_ip(client, internal) &&
-        (any_port || (client->port >= internal->port &&
-                      client->port - internal->port < FORWARDER_INTERNAL_PORTS))) {
+    if (has_same_ip(client, internal) && (any_port || is_internal_port(f, client->port))) {
         return true;
     }
     for (size_t i = 0; i < f->config.listen_count; i++) {
@@ -316,7 +322,7 @@ static bool is_cache_due(const struct flow *flow, struct flow_owner owner, uint6
            (now_us + phase_us) / FORWARDER_CACHE_PERIOD_US;
 }
 
-/* Why the packet is no downlink to a UDP client, or FORWARD_DOWN_SHIM. */
+/* Why the packet is no downlink to a client of ours, or FORWARD_DOWN_SHIM. */
 static enum forward_reason read_downlink(struct forwarder *f, struct bytes_view packet,
                                          struct relay_shim *out)
 {
@@ -332,8 +338,9 @@ static enum forward_reason read_downlink(struct forwarder *f, struct bytes_view 
     case RELAY_SHIM_OK:
         break;
     }
-    const bool is_announcement = out->flags == (RELAY_SHIM_DOWNLINK | RELAY_SHIM_ANNOUNCEMENT);
-    if (out->flags != RELAY_SHIM_DOWNLINK && !is_announcement) {
+    const unsigned downlink = RELAY_SHIM_DOWNLINK | (f->config.is_tcp ? RELAY_SHIM_TCP : 0);
+    const bool is_announcement = out->flags == (downlink | RELAY_SHIM_ANNOUNCEMENT);
+    if (out->flags != downlink && !is_announcement) {
         return FORWARD_DOWN_FLAGS;
     }
     if (is_announcement != (out->datagram_bytes == 0) ||

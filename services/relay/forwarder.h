@@ -26,6 +26,7 @@
 #define FORWARDER_DATAGRAM_BYTES_MIN 12
 #define FORWARDER_DATAGRAM_BYTES_MAX 1500
 #define FORWARDER_INTERNAL_PORTS     16 /* a fixed range, shared out among the workers */
+#define FORWARDER_TCP_PORT           63 /* that of TCP clients, this far above the first */
 
 /* While its owner sent something this recently, no other session gets a flow. */
 #define FORWARDER_OWNER_KEEPS_US (3 * US_PER_S)
@@ -65,6 +66,7 @@ struct forwarder_config {
     uint32_t source_flows_per_s; /* new half-open flows of one block of addresses */
     uint32_t source_flows_burst;
     bool allow_private_clients;
+    bool is_tcp; /* its clients are those of TCP: shims say so both ways */
     bool has_cache; /* a flow cache may be asked: FORWARD_HOLD for what only lacks a flow */
     struct route_networks transceiver_networks;
     struct net_addr listen[FORWARDER_LISTEN_MAX]; /* public sockets in the worker's order */

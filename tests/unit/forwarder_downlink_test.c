@@ -50,18 +50,43 @@ static void a_shim_cut_or_bent_anywhere_teaches_nothing(void **state)
     world_close(&w);
 }
 
-static void only_downlinks_to_udp_clients_pass(void **state)
+static void only_downlinks_to_clients_of_its_transport_pass(void **state)
 {
     (void)state;
-    for (uint8_t flags = 0; flags < 16; flags++) {
-        struct world w = world_open();
-        const bool is_announcement = (flags & RELAY_SHIM_ANNOUNCEMENT) != 0;
+    for (uint8_t flags = 0; flags < 32; flags++) {
+        struct forwarder_config config = world_config();
+        config.is_tcp = flags >= 16;
+        struct world w = world_open_silent(&config);
+        const uint8_t said = flags & 15;
+        const bool is_announcement = (said & RELAY_SHIM_ANNOUNCEMENT) != 0;
         const struct verdict v = from_shard_of(
-            &w, owner_a, shim_of(&w, flags, owner_a, CLIENT, is_announcement ? 0 : 60));
-        const bool passes = flags == RELAY_SHIM_DOWNLINK ||
-                            flags == (RELAY_SHIM_DOWNLINK | RELAY_SHIM_ANNOUNCEMENT);
+            &w, owner_a, shim_of(&w, said, owner_a, CLIENT, is_announcement ? 0 : 60));
+        const uint8_t good = RELAY_SHIM_DOWNLINK | (config.is_tcp ? RELAY_SHIM_TCP : 0);
+        const bool passes = said == good || said == (good | RELAY_SHIM_ANNOUNCEMENT);
         assert_int_equal(v.reason == FORWARD_DOWN_FLAGS, !passes);
         assert_int_equal(flow_count(&w, FLOW_CONFIRMED), passes);
+        world_close(&w);
+    }
+}
+
+static void an_uplink_says_by_which_transport_it_came(void **state)
+{
+    (void)state;
+    for (int is_tcp = 0; is_tcp <= 1; is_tcp++) {
+        struct forwarder_config config = world_config();
+        config.is_tcp = is_tcp;
+        struct world w = world_open_silent(&config);
+        world_announce(&w, owner_a, "10.0.0.5:4000");
+        const struct verdict v = from_client(&w, CLIENT, request(&w, owner_a));
+        const struct net_addr client = addr(CLIENT);
+        uint8_t packet[RELAY_SHIM_BYTES + 256];
+        forwarder_write_shim(w.forwarder, &v, &client, packet);
+        struct relay_shim shim;
+        assert_int_equal(relay_shim_read(w.ring,
+                                         bytes_view_of(packet, RELAY_SHIM_BYTES + v.datagram.len),
+                                         &shim),
+                         RELAY_SHIM_OK);
+        assert_int_equal(shim.flags, is_tcp ? RELAY_SHIM_TCP : 0);
         world_close(&w);
     }
 }
@@ -123,6 +148,7 @@ static void nobody_is_sent_to_a_forbidden_address(void **state)
         {"203.0.113.1:51870", PRIVATE},   {"[2001:db8::1]:51870", PRIVATE}, /* the relay's host */
         {"10.0.0.1:3500", NEVER},         {"10.0.0.1:3515", NEVER},
         {"10.0.0.1:3516", PRIVATE},       {"10.0.0.1:3499", PRIVATE},
+        {"10.0.0.1:3563", NEVER},         {"10.0.0.1:3562", PRIVATE}, /* the TCP thread's */
     };
     for (int allow_private = 0; allow_private <= 1; allow_private++) {
         struct forwarder_config config = world_config();
@@ -295,7 +321,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_downlink_from_outside_the_networks_is_dropped_unread),
         cmocka_unit_test(a_shim_cut_or_bent_anywhere_teaches_nothing),
-        cmocka_unit_test(only_downlinks_to_udp_clients_pass),
+        cmocka_unit_test(only_downlinks_to_clients_of_its_transport_pass),
+        cmocka_unit_test(an_uplink_says_by_which_transport_it_came),
         cmocka_unit_test(a_datagram_of_0_or_1501_bytes_is_not_sent),
         cmocka_unit_test(the_padding_of_a_train_is_not_sent),
         cmocka_unit_test(nobody_is_sent_to_a_forbidden_address),
