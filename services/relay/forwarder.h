@@ -66,7 +66,7 @@ struct forwarder_config {
     uint32_t source_flows_per_s; /* new half-open flows of one block of addresses */
     uint32_t source_flows_burst;
     bool allow_private_clients;
-    bool is_tcp; /* its clients are those of TCP: shims say so both ways */
+    bool is_tcp;    /* its clients are those of TCP: shims say so both ways */
     bool has_cache; /* a flow cache may be asked: FORWARD_HOLD for what only lacks a flow */
     struct route_networks transceiver_networks;
     struct net_addr listen[FORWARDER_LISTEN_MAX]; /* public sockets in the worker's order */

@@ -1,0 +1,67 @@
+/* tcp_connection.c - see tcp_connection.h */
+#include "services/relay/tcp_connection.h"
+
+#include <assert.h>
+
+const char *tcp_end_name(enum tcp_end end)
+{
+    static const char *const name[TCP_END_COUNT] = {
+        [TCP_END_CLIENT] = "client",
+        [TCP_END_LENGTH] = "length",
+        [TCP_END_FIRST_LATE] = "first_late",
+        [TCP_END_FIRST_FRAME] = "first_frame",
+        [TCP_END_IDLE] = "idle",
+        [TCP_END_STUCK] = "stuck",
+        [TCP_END_REPLACED] = "replaced",
+        [TCP_END_EVICTED] = "evicted",
+        [TCP_END_ADDRESS_FULL] = "address_full",
+        [TCP_END_FULL] = "full",
+    };
+    assert(name[end] != NULL);
+    return name[end];
+}
+
+void tcp_connection_init(struct tcp_connection *c, const struct net_addr *client, uint8_t *ring,
+                         uint64_t now_us)
+{
+    c->client = *client;
+    c->is_proven = false;
+    c->opened_us = now_us;
+    c->passed_us = now_us;
+    c->progress_us = now_us;
+    tcp_frame_reader_init(&c->in);
+    tcp_output_init(&c->out, ring);
+}
+
+void tcp_connection_heard(struct tcp_connection *c, uint64_t now_us)
+{
+    c->is_proven = true;
+    c->passed_us = now_us;
+}
+
+size_t tcp_connection_queue(struct tcp_connection *c, struct bytes_view datagram, uint64_t now_us)
+{
+    if (tcp_output_frame_count(&c->out) == 0) {
+        c->progress_us = now_us;
+    }
+    c->passed_us = now_us;
+    return tcp_output_add(&c->out, datagram);
+}
+
+struct tcp_output_sent tcp_connection_wrote(struct tcp_connection *c, size_t len, uint64_t now_us)
+{
+    c->progress_us = now_us;
+    return tcp_output_wrote(&c->out, len);
+}
+
+enum tcp_end tcp_connection_overdue(const struct tcp_connection *c, uint64_t now_us)
+{
+    if (!c->is_proven) {
+        const bool is_late = time_since(c->opened_us, now_us) >= TCP_FIRST_FRAME_US;
+        return is_late ? TCP_END_FIRST_LATE : TCP_END_NONE;
+    }
+    if (tcp_output_frame_count(&c->out) > 0 && time_since(c->progress_us, now_us) >= TCP_STUCK_US) {
+        return TCP_END_STUCK;
+    }
+    return time_since(c->passed_us, now_us) >= TCP_IDLE_US ? TCP_END_IDLE : TCP_END_NONE;
+}

@@ -1,0 +1,181 @@
+/* tcp_roster.c - places in chains by address; the unproven ones also in the order they came in */
+#include "services/relay/tcp_roster.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define NONE TCP_ROSTER_NONE
+
+enum place_state { PLACE_FREE, PLACE_UNPROVEN, PLACE_PROVEN };
+
+struct place {
+    struct net_addr client;
+    uint32_t next;  /* in its chain, or among the free */
+    uint32_t older; /* among the unproven */
+    uint32_t newer;
+    enum place_state state;
+};
+
+struct tcp_roster {
+    struct flow_hash_seed seed;
+    size_t cap;
+    size_t address_max;
+    uint32_t free;
+    uint32_t oldest; /* of the unproven */
+    uint32_t newest;
+    size_t proven_count;
+    size_t unproven_count;
+    uint32_t chain_count; /* a power of two */
+    uint32_t *chain;      /* by the hash of an address: its first place */
+    struct place *place;
+};
+
+struct tcp_roster *tcp_roster_create(size_t cap, size_t address_max, struct flow_hash_seed seed)
+{
+    assert(cap >= 1 && cap <= TCP_ROSTER_CAP_MAX);
+    assert(address_max >= 1);
+    struct tcp_roster *r = calloc(1, sizeof(*r));
+    if (r == NULL) {
+        return NULL;
+    }
+    r->seed = seed;
+    r->cap = cap;
+    r->address_max = address_max;
+    r->oldest = NONE;
+    r->newest = NONE;
+    r->chain_count = 1;
+    while (r->chain_count < cap) {
+        r->chain_count *= 2;
+    }
+    r->chain = calloc(r->chain_count, sizeof(r->chain[0]));
+    r->place = calloc(cap, sizeof(r->place[0]));
+    if (r->chain == NULL || r->place == NULL) {
+        tcp_roster_destroy(r);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < r->chain_count; i++) {
+        r->chain[i] = NONE;
+    }
+    for (uint32_t i = 0; i < cap; i++) {
+        r->place[i].next = i + 1 < cap ? i + 1 : NONE;
+    }
+    return r;
+}
+
+void tcp_roster_destroy(struct tcp_roster *r)
+{
+    if (r == NULL) {
+        return;
+    }
+    free(r->chain);
+    free(r->place);
+    free(r);
+}
+
+static size_t source_bytes(const struct net_addr *client)
+{
+    return net_addr_is_ipv4(client) ? 16 : 8;
+}
+
+static uint32_t *chain_of(const struct tcp_roster *r, const struct net_addr *client)
+{
+    const uint64_t hash = flow_hash(&r->seed, client->ip, source_bytes(client));
+    return &r->chain[hash & (r->chain_count - 1)];
+}
+
+bool tcp_roster_has_share(const struct tcp_roster *r, const struct net_addr *client)
+{
+    size_t count = 0;
+    for (uint32_t i = *chain_of(r, client); i != NONE; i = r->place[i].next) {
+        count += memcmp(r->place[i].client.ip, client->ip, source_bytes(client)) == 0;
+    }
+    return count < r->address_max;
+}
+
+static void append_unproven(struct tcp_roster *r, uint32_t i)
+{
+    r->place[i].older = r->newest;
+    r->place[i].newer = NONE;
+    *(r->newest == NONE ? &r->oldest : &r->place[r->newest].newer) = i;
+    r->newest = i;
+    r->unproven_count++;
+}
+
+static void remove_unproven(struct tcp_roster *r, uint32_t i)
+{
+    const struct place *p = &r->place[i];
+    *(p->older == NONE ? &r->oldest : &r->place[p->older].newer) = p->newer;
+    *(p->newer == NONE ? &r->newest : &r->place[p->newer].older) = p->older;
+    r->unproven_count--;
+}
+
+uint32_t tcp_roster_enter(struct tcp_roster *r, const struct net_addr *client)
+{
+    const uint32_t i = r->free;
+    if (i == NONE) {
+        return NONE;
+    }
+    struct place *p = &r->place[i];
+    uint32_t *chain = chain_of(r, client);
+    r->free = p->next;
+    p->client = *client;
+    p->state = PLACE_UNPROVEN;
+    p->next = *chain;
+    *chain = i;
+    append_unproven(r, i);
+    return i;
+}
+
+uint32_t tcp_roster_oldest_unproven(const struct tcp_roster *r)
+{
+    return r->oldest;
+}
+
+void tcp_roster_prove(struct tcp_roster *r, uint32_t place)
+{
+    struct place *p = &r->place[place];
+    assert(p->state == PLACE_UNPROVEN);
+    assert(tcp_roster_find(r, &p->client) == NONE);
+    remove_unproven(r, place);
+    p->state = PLACE_PROVEN;
+    r->proven_count++;
+}
+
+uint32_t tcp_roster_find(const struct tcp_roster *r, const struct net_addr *client)
+{
+    uint32_t i = *chain_of(r, client);
+    while (i != NONE &&
+           (r->place[i].state != PLACE_PROVEN || !net_addr_equal(&r->place[i].client, client))) {
+        i = r->place[i].next;
+    }
+    return i;
+}
+
+void tcp_roster_leave(struct tcp_roster *r, uint32_t place)
+{
+    struct place *p = &r->place[place];
+    assert(p->state != PLACE_FREE);
+    if (p->state == PLACE_UNPROVEN) {
+        remove_unproven(r, place);
+    } else {
+        r->proven_count--;
+    }
+    uint32_t *link = chain_of(r, &p->client);
+    while (*link != place) {
+        link = &r->place[*link].next;
+    }
+    *link = p->next;
+    p->state = PLACE_FREE;
+    p->next = r->free;
+    r->free = place;
+}
+
+size_t tcp_roster_proven_count(const struct tcp_roster *r)
+{
+    return r->proven_count;
+}
+
+size_t tcp_roster_unproven_count(const struct tcp_roster *r)
+{
+    return r->unproven_count;
+}
