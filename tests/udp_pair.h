@@ -60,7 +60,7 @@ static inline void udp_pair_add_to(struct udp_pair *pair, const void *data, size
 {
     assert_true(pair->count < UDP_PAIR_PACKETS);
     pair->packet[pair->count] = (struct udp_packet){
-        .bytes = bytes_view_of(data, len), .to = *to, .tag = (unsigned)pair->count};
+        .bytes = {(void *)(uintptr_t)data, len, len}, .to = *to, .tag = (unsigned)pair->count};
     pair->count++;
 }
 

@@ -158,15 +158,16 @@ const char *net_addr_format(const struct net_addr *a, char *text, size_t text_ca
 
 unsigned net_addr_to_sockaddr(const struct net_addr *a, struct sockaddr_storage *out)
 {
-    memset(out, 0, sizeof(*out));
     if (net_addr_is_ipv4(a)) {
         struct sockaddr_in *v4 = (struct sockaddr_in *)out;
+        *v4 = (struct sockaddr_in){0};
         v4->sin_family = AF_INET;
         v4->sin_port = htons(a->port);
         memcpy(&v4->sin_addr, a->ip + 12, 4);
         return sizeof(*v4);
     }
     struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
+    *v6 = (struct sockaddr_in6){0};
     v6->sin6_family = AF_INET6;
     v6->sin6_port = htons(a->port);
     v6->sin6_scope_id = a->scope;

@@ -10,6 +10,9 @@
 #include <time.h>
 
 #define TRAIN_BYTES 65536
+/* From room to room. Not 2,048 or 65,536, of which all would meet in a few sets of the cache. */
+#define SLOT_PITCH  (UDP_HEADROOM + UDP_SLOT_BYTES + 64)
+#define TRAIN_PITCH (TRAIN_BYTES + UDP_TRAIN_SPARE_BYTES)
 
 /* UDP_GRO gives the length of a train's datagrams; SO_RXQ_OVFL and SO_TIMESTAMPNS are wanted once
  * a call. */
@@ -44,7 +47,7 @@ struct udp_receiver *udp_receiver_create(enum udp_receiver_kind kind)
     r->kind = kind;
     r->room_count = is_trains ? UDP_TRAINS : UDP_SLOTS;
     r->room_bytes = is_trains ? TRAIN_BYTES : UDP_SLOT_BYTES;
-    const size_t pitch = before + r->room_bytes + (is_trains ? UDP_TRAIN_SPARE_BYTES : 0);
+    const size_t pitch = is_trains ? TRAIN_PITCH : SLOT_PITCH;
     r->memory = calloc(r->room_count, pitch);
     if (r->memory == NULL) {
         udp_receiver_destroy(r);
@@ -94,27 +97,28 @@ static size_t read_control(struct udp_arrivals *arrivals, struct msghdr *header)
     return datagram_bytes;
 }
 
-/* Takes the message apart. The last datagram of a train may be shorter. */
+/* Takes a message apart. The last datagram of a train may be shorter than the others. */
 static void take_apart(struct udp_receiver *r, struct udp_arrivals *arrivals, size_t message,
                        size_t datagram_bytes)
 {
     uint8_t *data = r->vector[message].iov_base;
-    size_t left = r->header[message].msg_len;
+    const size_t bytes = r->header[message].msg_len;
+    const size_t pitch = datagram_bytes == 0 ? bytes : datagram_bytes;
     struct net_addr from;
     if (!net_addr_from_sockaddr(&r->from[message], &from)) {
         return;
     }
-    arrivals->bytes += left;
-    do {
-        const size_t len = datagram_bytes == 0 || left < datagram_bytes ? left : datagram_bytes;
-        if (arrivals->count == UDP_ARRIVALS_MAX) {
-            return;
-        }
+    size_t taken = 0;
+    for (size_t i = 0; i < UDP_TRAIN_DATAGRAMS && (i == 0 || taken < bytes); i++) {
+        const size_t len = pitch < bytes - taken ? pitch : bytes - taken;
         r->arrival[arrivals->count++] =
-            (struct udp_arrival){.data = data, .len = len, .from = from};
-        data += len;
-        left -= len;
-    } while (left > 0);
+            (struct udp_arrival){.data = data + taken, .len = len, .from = from};
+        taken += len;
+    }
+    arrivals->bytes += taken;
+    if (taken < bytes) {
+        arrivals->cut += (bytes - taken + pitch - 1) / pitch;
+    }
 }
 
 struct udp_arrivals udp_receiver_take(struct udp_receiver *r, int fd)

@@ -23,7 +23,7 @@
 #define UDP_HEADROOM          80 /* two shims: one of ours, one that a relay before us wrote */
 #define UDP_SLOT_BYTES        (2048 - UDP_HEADROOM)
 #define UDP_TRAINS            8
-#define UDP_TRAIN_DATAGRAMS   64 /* in one train, at most (UDP_MAX_SEGMENTS of the kernel) */
+#define UDP_TRAIN_DATAGRAMS   64 /* as UDP_TRAIN_PACKETS_MAX of the sender; more are left out */
 #define UDP_TRAIN_SPARE_BYTES 64
 
 /* What one take gives at most, of either kind. */

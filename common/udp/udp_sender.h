@@ -3,22 +3,22 @@
  *
  * Takes:   any number of borrowed datagrams.
  * Gives:   each of them to the kernel, and marks which ones it took. One that it refuses does not
- *          cost the others: it is stepped over, marked and counted.
+ *          cost the others: it is stepped over and counted.
+ * Trains:  where the caller wants them and the kernel has them (probed at create), datagrams travel
+ *          as udp_train.h says. A train that is refused goes again, singly; trains of its class to
+ *          its destination are given up when one of two datagrams is refused too, as with a device
+ *          that computes no checksums or a path with a small MTU.
  * Owns:    fixed memory, no heap after create; the socket stays the caller's and must outlive it.
+ * Bounds:  UDP_GIVEN_UP_MAX destinations are remembered; a further one takes the oldest's place.
  * Threads: one; its counters may be read by any.
  */
 #ifndef EARSHOT_UDP_SENDER_H
 #define EARSHOT_UDP_SENDER_H
 
-#include "common/base/net_addr.h"
 #include "common/runtime/metrics.h"
+#include "common/udp/udp_train.h"
 
-struct udp_packet {
-    struct bytes_view bytes; /* borrowed until flush */
-    struct net_addr to;
-    unsigned tag; /* the caller's */
-    bool is_sent; /* set by flush */
-};
+#define UDP_GIVEN_UP_MAX 64
 
 enum udp_send_mode { UDP_SEND_SINGLY, UDP_SEND_TRAINS };
 
@@ -27,18 +27,20 @@ struct udp_sender_counters {
     metric_value trains;
     metric_value train_datagrams; /* inside of trains */
     metric_value singles;
-    metric_value refused; /* datagrams that the kernel did not take */
-    metric_value mode;    /* enum udp_send_mode */
+    metric_value refused;        /* datagrams that the kernel did not take */
+    metric_value refused_trains; /* whose datagrams then went singly */
+    metric_value given_up;       /* destinations that get no trains any more */
+    metric_value mode;           /* enum udp_send_mode */
 };
 
 struct udp_sender;
 
-/* want_trains: datagrams to one destination may travel together, padded with zeros to one length;
- * only for receivers that know each datagram's own length. NULL without memory. */
+/* want_trains: only for receivers that know each datagram's own length. NULL without memory. */
 struct udp_sender *udp_sender_create(int fd, bool want_trains);
 void udp_sender_destroy(struct udp_sender *s);
 
-/* Sends all, in any order, and marks each; never blocks. */
+/* Sends all and marks each; never blocks. Two datagrams to one destination keep their order when
+ * they are of one class. */
 void udp_sender_flush(struct udp_sender *s, struct udp_packet *packet, size_t count);
 
 /* Borrowed. */

@@ -23,6 +23,44 @@ static uint64_t sum(const struct relay_metrics *m, size_t offset)
 
 #define SUM(m, member) sum((m), offsetof(struct relay_counters, member))
 
+static uint64_t sum_trains(const struct relay_metrics *m, size_t offset)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < m->worker_count; i++) {
+        const uint8_t *counters = (const uint8_t *)relay_worker_trains(m->worker[i]);
+        total += metric_get((const metric_value *)(const void *)(counters + offset));
+    }
+    return total;
+}
+
+static void print_trains(const struct relay_metrics *m, struct metrics_text *t)
+{
+    static const struct {
+        const char *name;
+        const char *help;
+        size_t offset;
+    } row[] = {
+        {"earshot_relay_trains_total", "Trains that left for transceivers (UDP_SEGMENT).",
+         offsetof(struct udp_sender_counters, trains)},
+        {"earshot_relay_train_datagrams_total", "Datagrams inside of trains.",
+         offsetof(struct udp_sender_counters, train_datagrams)},
+        {"earshot_relay_trains_refused_total", "Trains whose datagrams had to go again, singly.",
+         offsetof(struct udp_sender_counters, refused_trains)},
+        {"earshot_relay_trains_given_up_total", "Destinations that get no trains any more.",
+         offsetof(struct udp_sender_counters, given_up)},
+    };
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        metrics_family(t, row[i].name, METRIC_COUNTER, row[i].help);
+        metrics_sample_u64(t, NULL, sum_trains(m, row[i].offset));
+    }
+    const uint64_t in_trains = sum_trains(m, offsetof(struct udp_sender_counters, mode));
+    static_assert(UDP_SEND_SINGLY == 0 && UDP_SEND_TRAINS == 1, "the sum of modes is a count");
+    metrics_family(t, "earshot_relay_senders", METRIC_GAUGE,
+                   "Workers by how they send to transceivers.");
+    metrics_sample_u64(t, "mode=\"trains\"", in_trains);
+    metrics_sample_u64(t, "mode=\"singly\"", m->worker_count - in_trains);
+}
+
 static void print_datagrams(const struct relay_metrics *m, struct metrics_text *t)
 {
     char labels[LABELS_CAP];
@@ -148,6 +186,7 @@ static void print(struct metrics_text *t, void *context)
 {
     const struct relay_metrics *m = context;
     print_traffic(m, t);
+    print_trains(m, t);
     print_residence(m, t);
     print_loops(m, t);
     print_control(m, t);

@@ -104,6 +104,11 @@ const struct relay_counters *relay_worker_counters(const struct relay_worker *w)
     return &w->counters;
 }
 
+const struct udp_sender_counters *relay_worker_trains(const struct relay_worker *w)
+{
+    return udp_sender_counters(w->uplink.sender);
+}
+
 struct relay_socket_buffers relay_worker_buffers(const struct relay_worker *w)
 {
     return relay_socket_buffers(w->sockets.socket[0].fd);

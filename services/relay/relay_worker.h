@@ -44,6 +44,8 @@ void relay_worker_close(struct relay_worker *w);
 const struct worker_inbox *relay_worker_inbox(const struct relay_worker *w);
 /* Borrowed; any thread may read. */
 const struct relay_counters *relay_worker_counters(const struct relay_worker *w);
+/* Of its way to the transceivers. Borrowed; any thread may read. */
+const struct udp_sender_counters *relay_worker_trains(const struct relay_worker *w);
 /* A public socket's, for the log. */
 struct relay_socket_buffers relay_worker_buffers(const struct relay_worker *w);
 

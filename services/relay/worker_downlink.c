@@ -8,15 +8,12 @@
 /* One batch in so many shows how long a datagram was inside. */
 #define RESIDENCE_SAMPLING 16
 
-static_assert(UDP_SLOT_BYTES > RELAY_SHIM_BYTES + FORWARDER_DATAGRAM_BYTES_MAX,
-              "a datagram that was cut is longer than any that is forwarded");
-
 bool worker_downlink_open(struct worker_downlink *d, const struct worker_sockets *sockets,
                           struct forwarder *forwarder, struct relay_counters *counters)
 {
     *d = (struct worker_downlink){.forwarder = forwarder,
                                   .counters = counters,
-                                  .receiver = udp_receiver_create(UDP_RECEIVER_SLOTS),
+                                  .receiver = udp_receiver_create(UDP_RECEIVER_TRAINS),
                                   .out = calloc(sockets->public_count, sizeof(*d->out))};
     if (d->receiver == NULL || d->out == NULL) {
         return false;
@@ -74,8 +71,9 @@ static void take(struct worker_downlink *d, const struct udp_arrival *arrival, u
         return;
     }
     struct client_packets *out = &d->out[v.socket];
-    out->packet[out->count++] =
-        (struct udp_packet){.bytes = v.datagram, .to = v.destination, .tag = v.reason};
+    uint8_t *datagram = arrival->data + RELAY_SHIM_BYTES;
+    out->packet[out->count++] = (struct udp_packet){
+        .bytes = {datagram, v.datagram.len, v.datagram.len}, .to = v.destination, .tag = v.reason};
 }
 
 static void flush(struct worker_downlink *d)
@@ -99,6 +97,8 @@ bool worker_downlink_serve(struct worker_downlink *d, struct worker_socket *s)
     const uint64_t now_us = clock_now_us();
     relay_counters_add_kernel_drops(d->counters, RELAY_DOWN, arrivals.dropped_total,
                                     &s->dropped_seen);
+    /* Nobody of ours sends trains that long. */
+    metric_add(&d->counters->datagrams[FORWARD_DOWN_LENGTH], arrivals.cut);
     for (size_t i = 0; i < arrivals.count; i++) {
         take(d, &arrivals.datagram[i], now_us);
     }

@@ -49,6 +49,7 @@ bool worker_sockets_open(struct worker_sockets *s, const struct relay_config *co
         if (!add(s, fd, RELAY_DOWN, fault)) {
             return false;
         }
+        (void)udp_receiver_accept_trains(fd);
     }
     return true;
 }

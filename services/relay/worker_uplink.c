@@ -41,10 +41,10 @@ static void take(struct worker_uplink *u, const struct udp_arrival *arrival, uin
     }
     uint8_t *shim = arrival->data - RELAY_SHIM_BYTES;
     forwarder_write_shim(u->forwarder, &v, &arrival->from, shim);
-    u->packet[u->packet_count++] =
-        (struct udp_packet){.bytes = bytes_view_of(shim, RELAY_SHIM_BYTES + arrival->len),
-                            .to = v.destination,
-                            .tag = v.reason};
+    u->packet[u->packet_count++] = (struct udp_packet){
+        .bytes = {shim, RELAY_SHIM_BYTES + arrival->len, RELAY_SHIM_BYTES + UDP_SLOT_BYTES},
+        .to = v.destination,
+        .tag = v.reason};
     metric_set(&u->counters->client_heard_us, now_us);
 }
 

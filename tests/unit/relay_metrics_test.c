@@ -25,6 +25,8 @@ static int set_up(void **state)
         const struct relay_counters *counters = relay_worker_counters(world.worker[i]);
         number(counters->datagrams,
                offsetof(struct relay_counters, residence) / sizeof(metric_value), 1000);
+        number(&relay_worker_trains(world.worker[i])->trains,
+               offsetof(struct udp_sender_counters, mode) / sizeof(metric_value), 3000);
         metric_observe((struct metric_histogram *)&counters->residence[RELAY_DOWN], 101);
         metrics.worker[i] = world.worker[i];
     }
@@ -79,6 +81,7 @@ static void every_other_counter_is_the_sum_of_the_workers(void **state)
 {
     (void)state;
     const struct relay_counters *c = relay_worker_counters(world.worker[0]);
+    const struct udp_sender_counters *trains = relay_worker_trains(world.worker[0]);
     const struct {
         const char *series;
         const metric_value *value;
@@ -94,6 +97,10 @@ static void every_other_counter_is_the_sum_of_the_workers(void **state)
          &c->flows_evicted[FLOW_HALF_OPEN]},
         {"earshot_relay_flows_evicted_total{state=\"confirmed\"}",
          &c->flows_evicted[FLOW_CONFIRMED]},
+        {"earshot_relay_trains_total", &trains->trains},
+        {"earshot_relay_train_datagrams_total", &trains->train_datagrams},
+        {"earshot_relay_trains_refused_total", &trains->refused_trains},
+        {"earshot_relay_trains_given_up_total", &trains->given_up},
     };
     for (size_t i = 0; i < COUNT_OF(row); i++) {
         metrics_check_sample(text, row[i].series,
@@ -106,6 +113,21 @@ static void every_other_counter_is_the_sum_of_the_workers(void **state)
                          metric_get(&metrics.control.instances_known));
     metrics_check_sample(text, "earshot_key_ring_reloads_failed_total{ring=\"media\"}",
                          metric_get(&metrics.control.key_reloads_failed));
+}
+
+static void workers_are_counted_by_how_they_send(void **state)
+{
+    (void)state;
+    metrics_check_sample(text, "earshot_relay_senders{mode=\"trains\"}", LOOPBACK_RELAY_WORKERS);
+    metrics_check_sample(text, "earshot_relay_senders{mode=\"singly\"}", 0);
+    const metric_value *mode = &relay_worker_trains(world.worker[1])->mode;
+    metric_set((metric_value *)mode, UDP_SEND_SINGLY);
+    char *again = metrics_check_render();
+    metric_set((metric_value *)mode, UDP_SEND_TRAINS);
+    metrics_check_sample(again, "earshot_relay_senders{mode=\"trains\"}",
+                         LOOPBACK_RELAY_WORKERS - 1);
+    metrics_check_sample(again, "earshot_relay_senders{mode=\"singly\"}", 1);
+    free(again);
 }
 
 #define RESIDENCE "earshot_relay_residence_seconds"
@@ -146,6 +168,7 @@ int main(void)
         cmocka_unit_test(every_verdict_has_its_sample_with_its_direction),
         cmocka_unit_test(every_result_of_an_announcement_has_its_sample),
         cmocka_unit_test(every_other_counter_is_the_sum_of_the_workers),
+        cmocka_unit_test(workers_are_counted_by_how_they_send),
         cmocka_unit_test(residence_is_one_histogram_over_the_workers),
         cmocka_unit_test(every_worker_tells_the_lag_of_its_loop),
         cmocka_unit_test(only_keys_that_are_held_are_told_and_one_is_active),

@@ -3,10 +3,22 @@
 
 #include "tests/udp_pair.h"
 
+#include <netinet/in.h>
+#include <netinet/udp.h>
+
 static int open_slots(void **state)
 {
     static struct udp_pair pair;
     udp_pair_open(&pair, UDP_RECEIVER_SLOTS, false);
+    *state = &pair;
+    return 0;
+}
+
+static int open_trains(void **state)
+{
+    static struct udp_pair pair;
+    udp_pair_open(&pair, UDP_RECEIVER_TRAINS, true);
+    assert_true(udp_receiver_accept_trains(pair.to));
     *state = &pair;
     return 0;
 }
@@ -102,7 +114,100 @@ static void the_kernel_tells_what_a_full_buffer_cost(void **state)
     assert_int_equal(arrivals.dropped_total, UDP_SLOTS - kept);
 }
 
-#define SLOTS_TEST(name) cmocka_unit_test_setup_teardown(name, open_slots, close_pair)
+/* --- Trains ----------------------------------------------------------------------------------- */
+
+/* As many datagrams as its bound, in trains as the sender makes them. */
+static void eight_trains_are_taken_apart_with_one_call(void **state)
+{
+    static uint8_t bytes[UDP_TRAIN_PACKETS_MAX][300];
+    struct udp_pair *pair = *state;
+    for (size_t train = 0; train < UDP_TRAINS; train++) {
+        for (size_t i = 0; i < UDP_TRAIN_PACKETS_MAX; i++) {
+            memset(bytes[i], (int)(i + train), sizeof(bytes[i]));
+            udp_pair_add(pair, bytes[i], 200 + train);
+        }
+        udp_pair_flush(pair);
+    }
+    assert_int_equal(metric_get(&udp_sender_counters(pair->sender)->trains), UDP_TRAINS);
+    const struct udp_arrivals arrivals = udp_pair_take(pair);
+    assert_int_equal(arrivals.count, UDP_TRAINS * UDP_TRAIN_PACKETS_MAX);
+    assert_true(arrivals.is_full);
+    assert_true(arrivals.first_unix_us > 0);
+    for (size_t i = 0; i < arrivals.count; i++) {
+        const size_t train = i / UDP_TRAIN_PACKETS_MAX;
+        const struct udp_arrival *arrival = &arrivals.datagram[i];
+        assert_int_equal(arrival->len, 200 + train);
+        assert_int_equal(arrival->data[0], i % UDP_TRAIN_PACKETS_MAX + train);
+        assert_int_equal(arrival->data[199 + train], i % UDP_TRAIN_PACKETS_MAX + train);
+        assert_true(net_addr_is_loopback(&arrival->from));
+    }
+    assert_int_equal(udp_pair_take(pair).count, 0);
+}
+
+static void the_last_datagram_of_a_train_may_be_shorter(void **state)
+{
+    static uint8_t bytes[100];
+    struct udp_pair *pair = *state;
+    udp_pair_add(pair, bytes, 100);
+    udp_pair_add(pair, bytes, 100);
+    udp_pair_add(pair, bytes, 7);
+    pair->packet[2].bytes.cap = sizeof(bytes);
+    udp_pair_flush(pair);
+    assert_int_equal(metric_get(&udp_sender_counters(pair->sender)->train_datagrams), 3);
+    const struct udp_arrivals arrivals = udp_pair_take(pair);
+    assert_int_equal(arrivals.count, 3);
+    assert_int_equal(arrivals.datagram[1].len, 100);
+    assert_int_equal(arrivals.datagram[2].len, 7);
+    assert_int_equal(arrivals.bytes, 207);
+}
+
+static void a_datagram_that_came_alone_is_a_train_of_one(void **state)
+{
+    static uint8_t bytes[65507];
+    struct udp_pair *pair = *state;
+    udp_pair_add(pair, bytes, 100);
+    udp_pair_flush(pair);
+    udp_pair_add(pair, bytes, 0);
+    udp_pair_flush(pair);
+    udp_pair_add(pair, bytes, sizeof(bytes));
+    udp_pair_flush(pair);
+    const struct udp_arrivals arrivals = udp_pair_take(pair);
+    assert_int_equal(arrivals.count, 3);
+    assert_int_equal(arrivals.datagram[0].len, 100);
+    assert_int_equal(arrivals.datagram[1].len, 0);
+    assert_int_equal(arrivals.datagram[2].len, sizeof(bytes));
+    assert_int_equal(arrivals.cut, 0);
+    memset(arrivals.datagram[2].data + sizeof(bytes), 0xaa, UDP_TRAIN_SPARE_BYTES);
+}
+
+/* One system call, so many datagrams of one byte. Newer kernels take more than we ever send. */
+static bool send_crumbs(const struct udp_pair *pair, size_t count)
+{
+    const uint8_t crumbs[2 * UDP_TRAIN_DATAGRAMS] = {0};
+    const int one_byte = 1;
+    struct sockaddr_storage to;
+    const socklen_t to_len = net_addr_to_sockaddr(&pair->address, &to);
+    assert_int_equal(setsockopt(pair->from, IPPROTO_UDP, UDP_SEGMENT, &one_byte, sizeof(int)), 0);
+    return sendto(pair->from, crumbs, count, 0, (struct sockaddr *)&to, to_len) == (ssize_t)count;
+}
+
+static void a_train_of_more_datagrams_than_we_send_is_bounded(void **state)
+{
+    struct udp_pair *pair = *state;
+    if (!send_crumbs(pair, UDP_TRAIN_DATAGRAMS + 1)) {
+        print_message("this kernel sends no longer trains than ours\n");
+        skip();
+    }
+    assert_true(send_crumbs(pair, 2 * UDP_TRAIN_DATAGRAMS));
+    assert_true(send_crumbs(pair, UDP_TRAIN_DATAGRAMS));
+    const struct udp_arrivals arrivals = udp_pair_take(pair);
+    assert_int_equal(arrivals.count, 3 * UDP_TRAIN_DATAGRAMS);
+    assert_int_equal(arrivals.cut, 1 + UDP_TRAIN_DATAGRAMS);
+    assert_int_equal(arrivals.bytes, 3 * UDP_TRAIN_DATAGRAMS);
+}
+
+#define TRAINS_TEST(name) cmocka_unit_test_setup_teardown(name, open_trains, close_pair)
+#define SLOTS_TEST(name)  cmocka_unit_test_setup_teardown(name, open_slots, close_pair)
 
 int main(void)
 {
@@ -112,6 +217,10 @@ int main(void)
         SLOTS_TEST(the_headroom_of_a_datagram_is_its_own),
         SLOTS_TEST(a_huge_datagram_is_cut_to_more_than_is_ever_forwarded),
         SLOTS_TEST(the_kernel_tells_what_a_full_buffer_cost),
+        TRAINS_TEST(eight_trains_are_taken_apart_with_one_call),
+        TRAINS_TEST(the_last_datagram_of_a_train_may_be_shorter),
+        TRAINS_TEST(a_datagram_that_came_alone_is_a_train_of_one),
+        TRAINS_TEST(a_train_of_more_datagrams_than_we_send_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
