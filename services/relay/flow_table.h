@@ -39,6 +39,8 @@
 
 #define FLOW_SOCKET_UNKNOWN 255
 
+#define FLOW_RIVAL_NONE 0
+
 /* Of struct flow and its meaning: a restart with another number begins without flows. */
 #define FLOW_LAYOUT 1
 
@@ -55,7 +57,10 @@ struct flow {
     uint8_t state;           /* enum flow_state */
     uint8_t socket;          /* public socket the client uses, or FLOW_SOCKET_UNKNOWN */
     uint8_t unproven_second; /* the second that unproven_count counts in, modulo 256 */
-    uint8_t unproven_count;
+    union {
+        uint8_t unproven_count; /* of a half-open flow */
+        uint8_t rival;          /* of a confirmed one: its place in flow_rivals.h */
+    };
 };
 
 static_assert(sizeof(struct flow) == 64, "one flow is one cache line");

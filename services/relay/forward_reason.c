@@ -18,6 +18,8 @@ static const struct {
     [FORWARD_UP_TOKEN_FORGED] = {"token_forged", false, true},
     [FORWARD_UP_TOKEN_CLUSTER] = {"token_cluster", false, true},
     [FORWARD_UP_TOKEN_INSTANCE] = {"token_instance", false, true},
+    [FORWARD_UP_TOKEN_RATE] = {"token_rate", false, true},
+    [FORWARD_UP_SESSION_RATE] = {"session_rate", false, true},
     [FORWARD_UP_SOURCE_RATE] = {"source_rate", false, true},
     [FORWARD_UP_NO_FLOW] = {"no_flow", false, true},
     [FORWARD_UP_UNPROVEN_RATE] = {"unproven_rate", false, true},

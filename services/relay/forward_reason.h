@@ -21,6 +21,8 @@ enum forward_reason {
     FORWARD_UP_TOKEN_FORGED,   /* the check bits are not zero */
     FORWARD_UP_TOKEN_CLUSTER,  /* another cluster's */
     FORWARD_UP_TOKEN_INSTANCE, /* no transceiver of that instance id is known */
+    FORWARD_UP_TOKEN_RATE,     /* no flow, and too many tokens of such to open */
+    FORWARD_UP_SESSION_RATE,   /* its session gets too many requests from strangers */
     FORWARD_UP_SOURCE_RATE,    /* its block of addresses opens flows too fast */
     FORWARD_UP_NO_FLOW,        /* not a request, and no flow */
     FORWARD_UP_UNPROVEN_RATE,  /* not a request, too many for a half-open flow */

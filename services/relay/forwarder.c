@@ -3,7 +3,9 @@
 
 #include "common/routing/routing_token.h"
 #include "common/stun/stun_message.h"
-#include "services/relay/source_budget.h"
+#include "services/relay/client_reach.h"
+#include "services/relay/flow_rivals.h"
+#include "services/relay/stranger_gate.h"
 
 #include <stdlib.h>
 
@@ -11,7 +13,8 @@ struct forwarder {
     struct forwarder_config config;
     struct flow_table *flows;
     struct route_table *routes;
-    struct source_budget *budget;
+    struct flow_rivals *rivals;
+    struct stranger_gate *gate;
     struct key_ring *ring;
 };
 
@@ -31,8 +34,9 @@ struct forwarder *forwarder_create(const struct forwarder_config *config, struct
     f->ring = ring;
     f->flows = flow_table_create(config->flow_cap, seed);
     f->routes = route_table_create(config->cluster_id, &config->transceiver_networks);
-    f->budget = source_budget_create(config->source_flows_per_s, config->source_flows_burst, seed);
-    if (f->flows == NULL || f->routes == NULL || f->budget == NULL) {
+    f->rivals = flow_rivals_create();
+    f->gate = stranger_gate_create(config->source_flows_per_s, config->source_flows_burst, seed);
+    if (f->flows == NULL || f->routes == NULL || f->rivals == NULL || f->gate == NULL) {
         forwarder_destroy(f);
         return NULL;
     }
@@ -46,7 +50,8 @@ void forwarder_destroy(struct forwarder *f)
     }
     flow_table_destroy(f->flows);
     route_table_destroy(f->routes);
-    source_budget_destroy(f->budget);
+    flow_rivals_destroy(f->rivals);
+    stranger_gate_destroy(f->gate);
     key_ring_destroy(f->ring);
     free(f);
 }
@@ -94,21 +99,24 @@ static bool owner_keeps(const struct flow *flow, uint64_t now_us)
            time_since(flow->owner_sent_us, now_us) < FORWARDER_OWNER_KEEPS_US;
 }
 
-/* What a valid request does to its sender's flow; it is forwarded by its token in any case but
- * one. A re-pointed flow is half-open again, whatever it was: only a downlink confirms. */
+/* What a valid request does to its sender's flow, if he has one; it is forwarded by its token in
+ * any case but two. A re-pointed flow is half-open again, whatever it was: only a downlink
+ * confirms. */
 static enum forward_reason note_request(struct forwarder *f, const struct arrival *arrival,
-                                        struct flow_owner owner, uint64_t now_us)
+                                        struct flow *flow, struct flow_owner owner, uint64_t now_us)
 {
-    struct flow *flow = flow_table_find(f->flows, arrival->from, now_us);
     if (flow != NULL && flow_owner_equal(flow->owner, owner)) {
         flow->socket = arrival->socket;
         flow_table_refresh(f->flows, flow, now_us);
         return FORWARD_UP_TOKEN;
     }
+    if (!stranger_gate_passes_request(f->gate, owner, now_us)) {
+        return FORWARD_UP_SESSION_RATE;
+    }
     if (flow != NULL && owner_keeps(flow, now_us)) {
         return FORWARD_UP_TOKEN;
     }
-    if (flow == NULL && !source_budget_take(f->budget, arrival->from, now_us)) {
+    if (flow == NULL && !stranger_gate_opens_flow(f->gate, arrival->from, now_us)) {
         return FORWARD_UP_SOURCE_RATE;
     }
     flow = flow_table_open(f->flows, arrival->from, owner, now_us);
@@ -144,7 +152,15 @@ static struct verdict route_request(struct forwarder *f, const struct arrival *a
                                     struct bytes_view username, uint64_t now_us)
 {
     struct routing_token token = {0};
+    struct flow *flow = flow_table_find(f->flows, arrival->from, now_us);
+    const bool is_stranger = flow == NULL || flow->state != FLOW_CONFIRMED;
+    if (is_stranger && !stranger_gate_opens_token(f->gate, arrival->from, now_us)) {
+        return dropped(FORWARD_UP_TOKEN_RATE);
+    }
     enum forward_reason reason = open_token(f, username, &token);
+    if (reason == FORWARD_UP_TOKEN_FORGED) {
+        stranger_gate_note_forgery(f->gate, arrival->from, now_us);
+    }
     if (forward_reason_is_drop(reason)) {
         return dropped(reason);
     }
@@ -153,7 +169,7 @@ static struct verdict route_request(struct forwarder *f, const struct arrival *a
     if (!find_shard(f, owner, &shard, now_us)) {
         return dropped(FORWARD_UP_TOKEN_INSTANCE);
     }
-    reason = note_request(f, arrival, owner, now_us);
+    reason = note_request(f, arrival, flow, owner, now_us);
     if (forward_reason_is_drop(reason)) {
         return dropped(reason);
     }
@@ -178,7 +194,24 @@ static struct verdict follow_flow(struct forwarder *f, const struct arrival *arr
     if (flow->socket == FLOW_SOCKET_UNKNOWN) {
         flow->socket = arrival->socket;
     }
-    return to_transceiver(FORWARD_UP_FLOW, flow->owner, &shard, arrival->datagram);
+    struct verdict v = to_transceiver(FORWARD_UP_FLOW, flow->owner, &shard, arrival->datagram);
+    v.is_disputed = flow->state == FLOW_CONFIRMED && flow->rival != FLOW_RIVAL_NONE;
+    return v;
+}
+
+bool forwarder_to_rival(struct forwarder *f, const struct verdict *v, const struct net_addr *client,
+                        struct verdict *out, uint64_t now_us)
+{
+    assert(v->is_disputed);
+    struct flow_owner rival;
+    struct flow *flow = flow_table_find(f->flows, client, now_us);
+    struct net_addr shard;
+    if (flow == NULL || !flow_rivals_find(f->rivals, flow, &rival, now_us) ||
+        !find_shard(f, rival, &shard, now_us)) {
+        return false;
+    }
+    *out = to_transceiver(FORWARD_UP_FLOW, rival, &shard, v->datagram);
+    return true;
 }
 
 /* A STUN message that is no Binding request, as a keep-alive indication, carries no token. */
@@ -234,64 +267,8 @@ void forwarder_write_shim(struct forwarder *f, const struct verdict *v,
 
 /* --- From a transceiver ----------------------------------------------------------------------*/
 
-static bool has_same_ip(const struct net_addr *a, const struct net_addr *b)
-{
-    return memcmp(a->ip, b->ip, sizeof(a->ip)) == 0;
-}
-
-static bool is_internal_port(const struct forwarder *f, uint16_t port)
-{
-    const int above_first = port - f->config.internal.port;
-    return (above_first >= 0 && above_first < FORWARDER_INTERNAL_PORTS) ||
-           above_first == FORWARDER_TCP_PORT;
-}
-
-/* Where private clients are allowed, a client may share the relay's host: there the ports tell. */
-static bool is_own(const struct forwarder *f, const struct net_addr *client)
-{
-    const struct net_addr *internal = &f->config.internal;
-    const bool any_port = !f->config.allow_private_clients;
-    if (has_same_ip(client, internal) && (any_port || is_internal_port(f, client->port))) {
-        return true;
-    }
-    for (size_t i = 0; i < f->config.listen_count; i++) {
-        const struct net_addr *listen = &f->config.listen[i];
-        if (has_same_ip(client, listen) && (any_port || client->port == listen->port)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool is_forbidden(const struct forwarder *f, const struct net_addr *client)
-{
-    if (client->port == 0 || net_addr_is_unspecified(client) || net_addr_is_multicast(client) ||
-        is_own(f, client)) {
-        return true;
-    }
-    return !f->config.allow_private_clients &&
-           (net_addr_is_loopback(client) || net_addr_is_private(client));
-}
-
-/* For a client that was not heard yet (the relay has just started): loopback for loopback, else the
- * first public address of its family. */
-static uint8_t guess_socket(const struct forwarder *f, const struct net_addr *client)
-{
-    uint8_t second_best = FLOW_SOCKET_UNKNOWN;
-    for (uint8_t i = 0; i < f->config.listen_count; i++) {
-        const struct net_addr *listen = &f->config.listen[i];
-        if (net_addr_is_ipv4(listen) != net_addr_is_ipv4(client)) {
-            continue;
-        }
-        if (net_addr_is_loopback(listen) == net_addr_is_loopback(client)) {
-            return i;
-        }
-        second_best = second_best == FLOW_SOCKET_UNKNOWN ? i : second_best;
-    }
-    return second_best;
-}
-
-/* A downlink makes and confirms flows. True when it told of a flow that was not there. */
+/* A downlink makes and confirms flows, or claims one that another session keeps. True when it told
+ * of a flow, or of a claim, that was not there. */
 static bool note_downlink(struct forwarder *f, struct flow *flow, const struct net_addr *client,
                           struct flow_owner owner, uint64_t now_us)
 {
@@ -301,7 +278,7 @@ static bool note_downlink(struct forwarder *f, struct flow *flow, const struct n
         return false;
     }
     if (flow != NULL && owner_keeps(flow, now_us)) {
-        return false;
+        return flow_rivals_claim(f->rivals, flow, owner, now_us);
     }
     (void)flow_table_confirm(f->flows, client, owner, now_us);
     return !is_owner;
@@ -374,11 +351,13 @@ struct verdict forwarder_from_transceiver(struct forwarder *f, struct bytes_view
     const struct flow_owner owner = {shim.instance_id, shim.session_id};
     struct flow *flow = flow_table_find(f->flows, client, now_us);
     /* The client of a confirmed flow was looked at when it was confirmed. */
-    if ((flow == NULL || flow->state != FLOW_CONFIRMED) && is_forbidden(f, client)) {
+    if ((flow == NULL || flow->state != FLOW_CONFIRMED) &&
+        client_reach_is_forbidden(&f->config, client)) {
         return dropped(FORWARD_DOWN_FORBIDDEN);
     }
     const bool has_socket = flow != NULL && flow->socket != FLOW_SOCKET_UNKNOWN;
-    const uint8_t socket = has_socket ? flow->socket : guess_socket(f, client);
+    const uint8_t socket =
+        has_socket ? flow->socket : client_reach_guess_socket(&f->config, client);
     if (socket == FLOW_SOCKET_UNKNOWN) {
         return dropped(FORWARD_DOWN_NO_SOCKET);
     }

@@ -50,6 +50,7 @@ struct verdict {
     struct bytes_view datagram; /* the client's or for the client, borrowed from the input */
     uint8_t socket;             /* TO_CLIENT: the public socket it leaves from */
     bool is_news;               /* a downlink told of a flow that was not there */
+    bool is_disputed;           /* TO_TRANSCEIVER: another session claims the flow as well */
     bool is_cache_due;          /* a downlink of a flow that the flow cache should hear of */
 };
 
@@ -87,6 +88,12 @@ void forwarder_prefetch(const struct forwarder *f, const struct net_addr *client
 /* socket: the index in config.listen that the datagram came in on. */
 struct verdict forwarder_from_client(struct forwarder *f, struct bytes_view datagram,
                                      const struct net_addr *from, uint8_t socket, uint64_t now_us);
+/* A disputed verdict's other half: the same datagram to the session that claims the client beside
+ * the flow's owner. Each of the two authenticates it, and the wrong one drops it. False: the claim
+ * is over. */
+MUST_USE bool forwarder_to_rival(struct forwarder *f, const struct verdict *v,
+                                 const struct net_addr *client, struct verdict *out,
+                                 uint64_t now_us);
 /* packet: shim and datagram, perhaps padded. */
 struct verdict forwarder_from_transceiver(struct forwarder *f, struct bytes_view packet,
                                           const struct net_addr *from, uint64_t now_us);

@@ -2,7 +2,7 @@
 #include "services/relay/relay_config.h"
 
 #include "common/runtime/yaml_reader.h"
-#include "services/relay/source_budget.h"
+#include "services/relay/rate_buckets.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,9 +95,9 @@ static void read_forwarder(struct yaml_reader *r, struct forwarder_config *f)
     f->allow_private_clients = yaml_reader_bool(r, "allow_private_clients", false);
     f->flow_cap = (size_t)yaml_reader_u64(r, "flows", FLOW_CAP_MIN, FLOW_CAP_MAX, 65536);
     f->source_flows_per_s = (uint32_t)yaml_reader_u64(r, "new_flows_per_source.per_second", 1,
-                                                      SOURCE_BUDGET_RATE_MAX, 200);
+                                                      RATE_BUCKETS_RATE_MAX, 200);
     f->source_flows_burst =
-        (uint32_t)yaml_reader_u64(r, "new_flows_per_source.burst", 1, SOURCE_BUDGET_BURST_MAX, 400);
+        (uint32_t)yaml_reader_u64(r, "new_flows_per_source.burst", 1, RATE_BUCKETS_BURST_MAX, 400);
 }
 
 bool relay_config_load(const char *path, struct relay_config *out, struct fault *fault)

@@ -105,6 +105,9 @@ static void print_traffic(const struct relay_metrics *m, struct metrics_text *t)
     metrics_family(t, "earshot_socket_dropped_datagrams_total", METRIC_COUNTER,
                    "Datagrams that found the socket's buffer full (SO_RXQ_OVFL).");
     print_by_direction(m, t, offsetof(struct relay_counters, kernel_dropped));
+    metrics_family(t, "earshot_relay_disputed_datagrams_total", METRIC_COUNTER,
+                   "Datagrams that went to a second session too: it claims the same client.");
+    metrics_sample_u64(t, NULL, SUM(m, disputed));
     metrics_family(t, "earshot_relay_flows", METRIC_GAUGE, "Flows in the workers' tables.");
     print_by_state(m, t, offsetof(struct relay_counters, flows));
     metrics_family(t, "earshot_relay_flows_evicted_total", METRIC_COUNTER,

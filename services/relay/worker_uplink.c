@@ -29,6 +29,22 @@ void worker_uplink_close(struct worker_uplink *u)
     u->sender = NULL;
 }
 
+static void copy_to_rival(struct worker_uplink *u, const struct verdict *v,
+                          const struct net_addr *client, uint64_t now_us)
+{
+    struct verdict copy;
+    if (u->copy_count == UPLINK_COPIES_MAX ||
+        !forwarder_to_rival(u->forwarder, v, client, &copy, now_us)) {
+        return;
+    }
+    uint8_t *bytes = u->copied[u->copy_count];
+    forwarder_write_shim(u->forwarder, &copy, client, bytes);
+    memcpy(bytes + RELAY_SHIM_BYTES, copy.datagram.data, copy.datagram.len);
+    u->copy[u->copy_count++] = (struct udp_packet){
+        .bytes = {bytes, RELAY_SHIM_BYTES + copy.datagram.len, sizeof(u->copied[0])},
+        .to = copy.destination};
+}
+
 static void take(struct worker_uplink *u, const struct udp_arrival *arrival, uint8_t public_index,
                  uint64_t now_us)
 {
@@ -46,6 +62,19 @@ static void take(struct worker_uplink *u, const struct udp_arrival *arrival, uin
         .to = v.destination,
         .tag = v.reason};
     metric_set(&u->counters->client_heard_us, now_us);
+    if (v.is_disputed) {
+        copy_to_rival(u, &v, &arrival->from, now_us);
+    }
+}
+
+/* A copy is no datagram of a client: it is counted apart. */
+static void send_copies(struct worker_uplink *u)
+{
+    if (u->copy_count > 0) {
+        udp_sender_flush(u->sender, u->copy, u->copy_count);
+        metric_add(&u->counters->disputed, u->copy_count);
+        u->copy_count = 0;
+    }
 }
 
 bool worker_uplink_serve(struct worker_uplink *u, struct worker_socket *s)
@@ -66,6 +95,7 @@ bool worker_uplink_serve(struct worker_uplink *u, struct worker_socket *s)
     }
     udp_sender_flush(u->sender, u->packet, u->packet_count);
     relay_counters_add_sent(u->counters, RELAY_UP, u->packet, u->packet_count, RELAY_SHIM_BYTES);
+    send_copies(u);
     if (u->batch_number++ % RESIDENCE_SAMPLING == 0) {
         relay_counters_note_residence(u->counters, RELAY_UP, arrivals.first_unix_us);
     }

@@ -4,6 +4,7 @@
  * Takes:   what waits at a public socket.
  * Gives:   each datagram, behind a shim that is written into the free bytes before it, to the shard
  *          that the forwarder's verdict names.
+ *          One that two sessions claim goes to both: the second gets a copy.
  * Owns:    one batch of memory; no heap after open. Sockets, forwarder and counters are the
  *          worker's.
  */
@@ -12,6 +13,10 @@
 
 #include "services/relay/worker_sockets.h"
 
+/* Of a batch. Each costs a copying, and whoever can dispute a flow must not be able to make us do
+ * only that: more are left out. */
+#define UPLINK_COPIES_MAX 16
+
 struct worker_uplink {
     struct forwarder *forwarder;
     struct relay_counters *counters;
@@ -19,6 +24,9 @@ struct worker_uplink {
     struct udp_sender *sender; /* on the first internal socket */
     struct udp_packet packet[UDP_SLOTS];
     size_t packet_count;
+    struct udp_packet copy[UPLINK_COPIES_MAX];
+    size_t copy_count;
+    uint8_t copied[UPLINK_COPIES_MAX][RELAY_SHIM_BYTES + FORWARDER_DATAGRAM_BYTES_MAX];
     unsigned batch_number;
 };
 

@@ -36,7 +36,7 @@ CASES = [
      "bool ice_agent_input(struct ice_agent *a)\n{\n    a->b = malloc(4);\n}\n", 3),
     ("core_bans", "services/relay/forwarder.c", "#include <unistd.h>\n", 1),
     ("core_bans", "services/relay/flow_table.c", "bool f(void)\n{\n    free(a);\n}\n", 3),
-    ("core_bans", "services/relay/source_budget.c", "#include <time.h>\n", 1),
+    ("core_bans", "services/relay/rate_buckets.c", "#include <time.h>\n", 1),
     ("core_bans", "services/transceiver/port/relay_leg.c", "#include <sys/socket.h>\n", 1),
     ("core_bans", "services/transceiver/port/backend_stream.c",
      "bool f(void)\n{\n    s->fd = open(a);\n}\n", 3),

@@ -86,18 +86,24 @@ static void wait_for_reason(const struct loopback_relay *w, enum forward_reason 
     assert_int_equal(sum, value);
 }
 
-/* What a transceiver sends for this client; returns its length. */
-static size_t write_downlink(const struct loopback_relay *w, const struct net_addr *client,
-                             uint8_t out[RELAY_SHIM_BYTES + 60])
+/* What a transceiver sends to this client in a session; returns its length. */
+static size_t write_downlink_of(const struct loopback_relay *w, uint32_t session_id,
+                                const struct net_addr *client, uint8_t out[RELAY_SHIM_BYTES + 60])
 {
     const struct relay_shim shim = {.flags = RELAY_SHIM_DOWNLINK,
                                     .datagram_bytes = 60,
                                     .instance_id = owner.instance_id,
-                                    .session_id = owner.session_id,
+                                    .session_id = session_id,
                                     .client = *client};
     relay_shim_write(w->ring, &shim, out);
     memset(out + RELAY_SHIM_BYTES, 0x90, 60);
     return RELAY_SHIM_BYTES + 60;
+}
+
+static size_t write_downlink(const struct loopback_relay *w, const struct net_addr *client,
+                             uint8_t out[RELAY_SHIM_BYTES + 60])
+{
+    return write_downlink_of(w, owner.session_id, client, out);
 }
 
 static uint64_t bytes_of_all(const struct loopback_relay *w, enum relay_direction direction)
@@ -221,6 +227,43 @@ static void what_a_downlink_teaches_one_worker_the_other_knows_too(void **state)
     loopback_relay_close(&w);
 }
 
+/* The owner first and its copy after it; both say which bytes are the client's. */
+static void what_two_sessions_claim_goes_to_both(void **state)
+{
+    static const uint32_t session_id[] = {0x2a03, 0x2a04};
+    uint8_t rtp[60] = {0x80, 0x6f};
+    struct loopback_relay w;
+    struct relay_shim shim;
+    struct net_addr from;
+    uint8_t packet[2048];
+    (void)state;
+    loopback_relay_open(&w);
+    loopback_relay_start(&w);
+    announce(&w);
+    const struct net_addr client = far_end_address_of(w.client);
+    for (unsigned i = 0; i < COUNT_OF(session_id); i++) {
+        const size_t len = write_downlink_of(&w, session_id[i], &client, packet);
+        send_to(w.transceiver, &w.config.forwarder.internal, packet, len);
+        (void)hear(w.client, packet, sizeof(packet), &from);
+    }
+    /* The worker that hears the client may have to learn both from the other one. */
+    do {
+        send_to(w.client, &w.config.forwarder.listen[0], rtp, sizeof(rtp));
+        (void)poll(NULL, 0, 20);
+    } while (metric_get(&relay_worker_counters(w.worker[0])->disputed) +
+                 metric_get(&relay_worker_counters(w.worker[1])->disputed) ==
+             0);
+    bool is_heard[COUNT_OF(session_id)] = {false};
+    while (!is_heard[0] || !is_heard[1]) {
+        const size_t len = hear(w.transceiver, packet, sizeof(packet), &from);
+        assert_int_equal(relay_shim_read(w.ring, bytes_view_of(packet, len), &shim), RELAY_SHIM_OK);
+        assert_int_equal(shim.datagram_bytes, sizeof(rtp));
+        assert_memory_equal(packet + RELAY_SHIM_BYTES, rtp, sizeof(rtp));
+        is_heard[shim.session_id - session_id[0]] = true;
+    }
+    loopback_relay_close(&w);
+}
+
 static void a_new_ring_opens_tokens_and_the_old_one_no_more(void **state)
 {
     static const uint8_t secret[KEY_RING_SECRET_BYTES] = {8};
@@ -293,6 +336,7 @@ int main(void)
         cmocka_unit_test(bytes_are_counted_without_shims),
         cmocka_unit_test(garbage_is_counted_and_goes_nowhere),
         cmocka_unit_test(what_a_downlink_teaches_one_worker_the_other_knows_too),
+        cmocka_unit_test(what_two_sessions_claim_goes_to_both),
         cmocka_unit_test(a_new_ring_opens_tokens_and_the_old_one_no_more),
         cmocka_unit_test(an_internal_port_that_is_taken_is_a_fault_that_names_it),
         cmocka_unit_test(a_worker_beats_without_a_datagram_and_stops_twice),

@@ -1,21 +1,21 @@
-/* source_budget_test.c - a burst, a rate, and whom they count for */
+/* rate_buckets_test.c - a burst, a rate, and whom they count for */
 #include "tests/testing.h"
 
 #include "common/base/time_us.h"
-#include "services/relay/source_budget.h"
+#include "services/relay/rate_buckets.h"
 
 #define START_US (100 * US_PER_S)
 
 static const struct flow_hash_seed seed = {11, 12};
 
-static bool take(struct source_budget *b, const char *ip, uint64_t now_us)
+static bool take(struct rate_buckets *b, const char *ip, uint64_t now_us)
 {
     struct net_addr source;
     assert_true(net_addr_parse_ip(ip, 4000, &source));
-    return source_budget_take(b, &source, now_us);
+    return rate_buckets_take(b, rate_buckets_block_of(&source), now_us);
 }
 
-static unsigned taken(struct source_budget *b, const char *ip, unsigned tries, uint64_t now_us)
+static unsigned taken(struct rate_buckets *b, const char *ip, unsigned tries, uint64_t now_us)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < tries; i++) {
@@ -27,14 +27,14 @@ static unsigned taken(struct source_budget *b, const char *ip, unsigned tries, u
 static void a_burst_passes_and_then_the_rate(void **state)
 {
     (void)state;
-    struct source_budget *b = source_budget_create(200, 400, seed);
+    struct rate_buckets *b = rate_buckets_create(200, 400, seed);
     assert_int_equal(taken(b, "192.0.2.1", 1000, START_US), 400);
     assert_false(take(b, "192.0.2.1", START_US + 4999));
     assert_true(take(b, "192.0.2.1", START_US + 5000));
     assert_false(take(b, "192.0.2.1", START_US + 5000));
     assert_int_equal(taken(b, "192.0.2.1", 1000, START_US + 1005 * US_PER_MS), 200);
     assert_int_equal(taken(b, "192.0.2.1", 1000, START_US + 100 * US_PER_S), 400);
-    source_budget_destroy(b);
+    rate_buckets_destroy(b);
 }
 
 static void a_block_is_a_24_or_a_56(void **state)
@@ -52,21 +52,46 @@ static void a_block_is_a_24_or_a_56(void **state)
         {"2001:db8:0:1200::1", "2001:db8:0:1300::1", false},
     };
     for (size_t i = 0; i < COUNT_OF(table); i++) {
-        struct source_budget *b = source_budget_create(1, 1, seed);
+        struct rate_buckets *b = rate_buckets_create(1, 1, seed);
         assert_true(take(b, table[i].first, START_US));
         assert_int_equal(take(b, table[i].second, START_US), !table[i].same_block);
-        source_budget_destroy(b);
+        rate_buckets_destroy(b);
     }
 }
 
 static void the_highest_rate_does_not_divide_by_zero(void **state)
 {
     (void)state;
-    struct source_budget *b = source_budget_create(SOURCE_BUDGET_RATE_MAX, 1, seed);
+    struct rate_buckets *b = rate_buckets_create(RATE_BUCKETS_RATE_MAX, 1, seed);
     assert_true(take(b, "192.0.2.1", START_US));
     assert_false(take(b, "192.0.2.1", START_US));
     assert_true(take(b, "192.0.2.1", START_US + 1));
-    source_budget_destroy(b);
+    rate_buckets_destroy(b);
+}
+
+static void a_look_takes_nothing(void **state)
+{
+    (void)state;
+    struct rate_buckets *b = rate_buckets_create(1, 1, seed);
+    const struct bytes_view who = bytes_view_of_text("session");
+    assert_false(rate_buckets_is_spent(b, who, START_US));
+    assert_true(rate_buckets_take(b, who, START_US));
+    assert_true(rate_buckets_is_spent(b, who, START_US + US_PER_S - 1));
+    assert_false(rate_buckets_is_spent(b, who, START_US + US_PER_S));
+    assert_true(rate_buckets_take(b, who, START_US + US_PER_S));
+    rate_buckets_destroy(b);
+}
+
+static void one_bucket_is_shared_by_nobody(void **state)
+{
+    (void)state;
+    struct rate_bucket b;
+    rate_bucket_init(&b, 10, 3);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_int_equal(rate_bucket_take(&b, START_US), i < 3);
+    }
+    assert_false(rate_bucket_take(&b, START_US + US_PER_S / 10 - 1));
+    assert_true(rate_bucket_take(&b, START_US + US_PER_S / 10));
 }
 
 int main(void)
@@ -74,6 +99,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_burst_passes_and_then_the_rate),
         cmocka_unit_test(a_block_is_a_24_or_a_56),
+        cmocka_unit_test(a_look_takes_nothing),
+        cmocka_unit_test(one_bucket_is_shared_by_nobody),
         cmocka_unit_test(the_highest_rate_does_not_divide_by_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
