@@ -11,7 +11,7 @@
 
 #include "common/control/control_message.h"
 
-#define CONTROL_SIDEBANDS_MAX 8 /* of a call */
+#define CONTROL_SIDEBANDS_MAX 4 /* of a call */
 #define CONTROL_TOPIC_CAP     (2 + CONTROL_CALL_ID_CHARS_MAX)
 
 enum control_session_event_kind {

@@ -109,6 +109,7 @@ const char *access_limit_name(enum access_limit limit)
         [ACCESS_LIMIT_DEMO] = "demo",
         [ACCESS_LIMIT_OPERATE_ADDRESS] = "operate_address",
         [ACCESS_LIMIT_OPERATE_TENANT] = "operate_tenant",
+        [ACCESS_LIMIT_SIDEBANDS] = "sidebands",
     };
     return name[limit];
 }
@@ -130,8 +131,8 @@ static void refuse_key(struct access_gate *g, enum auth_verdict verdict, const c
     }
 }
 
-static void refuse_limit(struct access_gate *g, enum access_limit limit, uint64_t wait_us,
-                         struct http_response *refusal, uint64_t now_us)
+void access_gate_refuse_limit(struct access_gate *g, enum access_limit limit, uint64_t wait_us,
+                              struct http_response *refusal, uint64_t now_us)
 {
     *refusal = http_response_error(429, "rate_limit_exceeded",
                                    bytes_view_of_text("Too many requests: see Retry-After."));
@@ -152,7 +153,7 @@ static bool take(struct access_gate *g, enum access_limit limit, struct bytes_vi
     if (rate_limit_take(g->limits, (uint8_t)limit, key, rate, &wait_us, now_us)) {
         return true;
     }
-    refuse_limit(g, limit, wait_us, refusal, now_us);
+    access_gate_refuse_limit(g, limit, wait_us, refusal, now_us);
     return false;
 }
 

@@ -31,6 +31,7 @@ enum access_limit {
     ACCESS_LIMIT_DEMO,
     ACCESS_LIMIT_OPERATE_ADDRESS,
     ACCESS_LIMIT_OPERATE_TENANT,
+    ACCESS_LIMIT_SIDEBANDS, /* of a call, as far as this replica has them */
     ACCESS_LIMIT_COUNT
 };
 
@@ -76,6 +77,10 @@ MUST_USE bool access_gate_check_visitor(struct access_gate *g, const struct acce
 MUST_USE bool access_gate_may_operate(struct access_gate *g, const struct net_addr *peer,
                                       const struct auth_identity *who,
                                       struct http_response *refusal, uint64_t now_us);
+
+/* The answer to somebody who has met a limit that is kept elsewhere; it counts here. */
+void access_gate_refuse_limit(struct access_gate *g, enum access_limit limit, uint64_t wait_us,
+                              struct http_response *refusal, uint64_t now_us);
 
 /* "address": the label of the counter. */
 const char *access_limit_name(enum access_limit limit);

@@ -136,6 +136,20 @@ static size_t find_free(const struct events_sideband *e)
     return slot;
 }
 
+/* Its call has as many as it may have, as far as we know. Another tenant's do not count: he has none
+ * that lasts, and would learn of those that do. */
+static bool is_call_full(const struct events_sideband *e, const struct sideband *wanted)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < SIDEBAND_FEED_MAX && count < CONTROL_SIDEBANDS_MAX; i++) {
+        const struct sideband *b = &e->slot[i];
+        const bool is_listening = b->is_used && (b->socket == 0 || b->handle != 0);
+        count += is_listening && strcmp(b->call.call_id, wanted->call.call_id) == 0 &&
+                 memcmp(b->call.tenant, wanted->call.tenant, sizeof(b->call.tenant)) == 0;
+    }
+    return count == CONTROL_SIDEBANDS_MAX;
+}
+
 void events_sideband_judge(struct events_sideband *e, const struct http_upgrade *upgrade,
                            struct http_judgement *out, uint64_t now_us)
 {
@@ -143,6 +157,11 @@ void events_sideband_judge(struct events_sideband *e, const struct http_upgrade 
     const size_t slot = find_free(e);
     if (!check_key(e, upgrade, &found, out, now_us) || !find_call(e, upgrade, &found, out) ||
         !choose_subprotocol(upgrade, out)) {
+        return;
+    }
+    if (is_call_full(e, &found)) {
+        access_gate_refuse_limit(e->access, ACCESS_LIMIT_SIDEBANDS, US_PER_S, &out->refusal,
+                                 now_us);
         return;
     }
     if (slot == SIDEBAND_FEED_MAX) {

@@ -8,7 +8,9 @@
  * Closes:  1000 the call has ended, 1001 this replica ends, 1008 there is no such call, 1011 its
  *          transceiver was given up, 1013 the reader is too slow, events were lost, or the call
  *          has too many side-bands.
- * Bounds:  SIDEBAND_FEED_MAX sockets; events of 256 KB, 32 deep, 4,096 members; 2,000 events and 2
+ * Bounds:  SIDEBAND_FEED_MAX sockets, CONTROL_SIDEBANDS_MAX of a call: one more is refused with 429
+ *          here where this replica has the others, and with 1013 where its transceiver knows of
+ *          them; events of 256 KB, 32 deep, 4,096 members; 2,000 events and 2
  *          MB a second, for two seconds twice as much: beyond that the client is not read.
  * Source:  docs/client-contract.md.
  */

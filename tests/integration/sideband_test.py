@@ -10,10 +10,11 @@ import time
 import unittest
 import urllib.request
 
-from websocket_kit import WebSocket
+from websocket_kit import Refused, WebSocket
 
 PROGRAMS = sys.argv.pop(1)
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+SIDEBANDS_MAX = 4
 ADDRESS = "127.0.77.1"  # of this test alone: the ports are those of config/local
 HTTP_PORT, PATIENCE_S = 8080, 15
 OFFER = "\r\n".join((
@@ -71,6 +72,12 @@ class Suite:
                 with open(self.path("log")) as log:
                     assert time.monotonic() < deadline, log.read()[-3000:]
                 time.sleep(0.05)
+
+    def restart_signaling(self):
+        self.processes[-1].kill()
+        self.processes[-1].wait()
+        self.processes[-1] = self.start("signaling")
+        self.wait_until_ready(7803)
 
     def stop(self):
         for process in reversed(self.processes):
@@ -187,15 +194,25 @@ class Sideband(unittest.TestCase):
         self.assertIsNone(client.read())
         self.assertEqual(client.close_code, 1008)
 
-    def test_the_ninth_is_one_too_many(self):
-        clients = [self.open_and_greet() for _ in range(8)]
-        ninth = self.open()
-        self.assertEqual(ninth.read()["error"]["code"], "rate_limit_exceeded")
-        self.assertIsNone(ninth.read())
-        self.assertEqual(ninth.close_code, 1013)
+    def test_the_fifth_is_refused_before_the_upgrade(self):
+        clients = [self.open_and_greet() for _ in range(SIDEBANDS_MAX)]
+        with self.assertRaises(Refused) as refused:
+            self.open()
+        self.assertEqual(refused.exception.status, 429)
+        self.assertEqual(refused.exception.error["code"], "rate_limit_exceeded")
+        self.open("other").close() # another tenant learns nothing of them
         clients[0].close()
         time.sleep(0.5)
         self.open_and_greet()
+
+    def test_a_replica_that_does_not_know_of_the_others_closes_the_fifth_with_1013(self):
+        for _ in range(SIDEBANDS_MAX):
+            self.open_and_greet()
+        self.suite.restart_signaling() # their leases go on at the transceiver
+        fifth = self.open()
+        self.assertEqual(fifth.read()["error"]["code"], "rate_limit_exceeded")
+        self.assertIsNone(fifth.read())
+        self.assertEqual(fifth.close_code, 1013)
 
     def test_the_end_of_the_call_closes_with_1000_and_then_there_is_none(self):
         clients = [self.open_and_greet() for _ in range(2)]

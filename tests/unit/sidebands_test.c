@@ -212,14 +212,15 @@ static void who_leaves_is_told_and_may_come_back(void **state)
     assert_false(take());
 }
 
-static void a_ninth_is_refused_and_has_the_place_of_one_that_left(void **state)
+static void one_too_many_is_refused_and_has_the_place_of_one_that_left(void **state)
 {
     (void)state;
     for (uint32_t id = 1; id <= SIDEBANDS_MAX; id++) {
         attach(id, START_US);
     }
     assert_int_equal(sidebands_attach(&world.bands, 9, LEASE_US, START_US), SIDEBANDS_FULL);
-    assert_int_equal(sidebands_attach(&world.bands, 8, LEASE_US, START_US), SIDEBANDS_RENEWED);
+    assert_int_equal(sidebands_attach(&world.bands, SIDEBANDS_MAX, LEASE_US, START_US),
+                     SIDEBANDS_RENEWED);
     sidebands_detach(&world.bands, 3);
     attach(9, START_US);
     assert_int_equal(sidebands_count(&world.bands), SIDEBANDS_MAX);
@@ -333,7 +334,7 @@ int main(void)
         IN_A_WORLD(a_lease_ends_unless_it_is_renewed),
         IN_A_WORLD(a_lease_is_cut_at_its_bound),
         IN_A_WORLD(who_leaves_is_told_and_may_come_back),
-        IN_A_WORLD(a_ninth_is_refused_and_has_the_place_of_one_that_left),
+        IN_A_WORLD(one_too_many_is_refused_and_has_the_place_of_one_that_left),
         IN_A_WORLD(a_backend_that_is_back_is_told_again_of_those_that_wait),
         IN_A_WORLD(the_end_is_for_all_and_nothing_follows),
         IN_A_WORLD(an_end_that_nobody_hears_is_not_told),

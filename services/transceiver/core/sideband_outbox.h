@@ -14,7 +14,7 @@
 
 #include "common/base/bytes.h"
 
-#define SIDEBANDS_MAX         8 /* of a call */
+#define SIDEBANDS_MAX         4 /* of a call */
 #define SIDEBAND_CALL_ID_CAP  65
 #define SIDEBAND_OUTBOX_BYTES (1024 * 1024) /* of a shard: several of the longest messages */
 
