@@ -157,16 +157,16 @@ static bool take(struct access_gate *g, enum access_limit limit, struct bytes_vi
     return false;
 }
 
-static struct bytes_view address_of(const struct net_addr *peer)
+static struct bytes_view address_of(const struct net_addr *client)
 {
-    return bytes_view_of(peer->ip, net_addr_is_ipv4(peer) ? sizeof(peer->ip) : IPV6_NET);
+    return bytes_view_of(client->ip, net_addr_is_ipv4(client) ? sizeof(client->ip) : IPV6_NET);
 }
 
-static bool address_may_offer(struct access_gate *g, const struct net_addr *peer,
+static bool address_may_offer(struct access_gate *g, const struct net_addr *client,
                               struct http_response *refusal, uint64_t now_us)
 {
     const struct rate rate = {g->config->limits.offers_per_s_per_address, US_PER_S};
-    return take(g, ACCESS_LIMIT_ADDRESS, address_of(peer), rate, refusal, now_us);
+    return take(g, ACCESS_LIMIT_ADDRESS, address_of(client), rate, refusal, now_us);
 }
 
 static struct rate rate_of_tenant(const struct access_gate *g, const struct auth_identity *who)
@@ -181,11 +181,11 @@ static struct rate rate_of_operations(uint32_t per_s)
     return (struct rate){2 * per_s, 2 * US_PER_S};
 }
 
-static bool address_may_operate(struct access_gate *g, const struct net_addr *peer,
+static bool address_may_operate(struct access_gate *g, const struct net_addr *client,
                                 struct http_response *refusal, uint64_t now_us)
 {
     const struct rate rate = rate_of_operations(g->config->limits.operations_per_s_per_address);
-    return take(g, ACCESS_LIMIT_OPERATE_ADDRESS, address_of(peer), rate, refusal, now_us);
+    return take(g, ACCESS_LIMIT_OPERATE_ADDRESS, address_of(client), rate, refusal, now_us);
 }
 
 static bool tenant_may_operate(struct access_gate *g, const struct auth_identity *who,
@@ -198,11 +198,11 @@ static bool tenant_may_operate(struct access_gate *g, const struct auth_identity
                 rate, refusal, now_us);
 }
 
-bool access_gate_may_operate(struct access_gate *g, const struct net_addr *peer,
+bool access_gate_may_operate(struct access_gate *g, const struct net_addr *client,
                              const struct auth_identity *who, struct http_response *refusal,
                              uint64_t now_us)
 {
-    return address_may_operate(g, peer, refusal, now_us) &&
+    return address_may_operate(g, client, refusal, now_us) &&
            tenant_may_operate(g, who, refusal, now_us);
 }
 
@@ -256,8 +256,8 @@ bool access_gate_check_visitor(struct access_gate *g, const struct access_visito
                                struct http_response *refusal, uint64_t now_us)
 {
     /* First the address: it costs least, and bounds how often a stranger's key is looked up. */
-    if (need == ACCESS_OFFER ? !address_may_offer(g, &visitor->peer, refusal, now_us)
-                             : !address_may_operate(g, &visitor->peer, refusal, now_us)) {
+    if (need == ACCESS_OFFER ? !address_may_offer(g, &visitor->client, refusal, now_us)
+                             : !address_may_operate(g, &visitor->client, refusal, now_us)) {
         return false;
     }
     const struct bytes_view key =
@@ -293,15 +293,16 @@ static bool check_page(struct access_gate *g, const struct http_request *request
     if (g->config->auth == AUTH_KEYS) {
         api_keys_tenant(bytes_view_of_text(DEMO_TENANT), out->tenant);
     }
-    return take(g, ACCESS_LIMIT_DEMO, address_of(&request->peer), rate, refusal, now_us);
+    return take(g, ACCESS_LIMIT_DEMO, address_of(&request->client), rate, refusal, now_us);
 }
 
 bool access_gate_check(struct access_gate *g, const struct http_request *request,
                        enum access_need need, struct auth_identity *out,
                        struct http_response *refusal, uint64_t now_us)
 {
-    const struct access_visitor visitor = {
-        .peer = request->peer, .authorization = request->authorization, .request_id = request->id};
+    const struct access_visitor visitor = {.client = request->client,
+                                           .authorization = request->authorization,
+                                           .request_id = request->id};
     if (need == ACCESS_DEMO) {
         return check_page(g, request, out, refusal, now_us);
     }

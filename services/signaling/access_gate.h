@@ -64,7 +64,7 @@ MUST_USE bool access_gate_check(struct access_gate *g, const struct http_request
 
 /* The same for those who came otherwise: a key, or the value of Authorization. */
 struct access_visitor {
-    struct net_addr peer;
+    struct net_addr client;
     struct bytes_view authorization; /* counts when key is empty */
     struct bytes_view key;
     const char *request_id; /* for the log; NULL = none */
@@ -74,7 +74,7 @@ MUST_USE bool access_gate_check_visitor(struct access_gate *g, const struct acce
                                         struct http_response *refusal, uint64_t now_us);
 
 /* Operations of somebody who was let in before, on a socket. */
-MUST_USE bool access_gate_may_operate(struct access_gate *g, const struct net_addr *peer,
+MUST_USE bool access_gate_may_operate(struct access_gate *g, const struct net_addr *client,
                                       const struct auth_identity *who,
                                       struct http_response *refusal, uint64_t now_us);
 

@@ -107,7 +107,7 @@ static bool check_key(struct events_sideband *e, const struct http_upgrade *upgr
                       struct sideband *found, struct http_judgement *out, uint64_t now_us)
 {
     const struct access_visitor visitor = {
-        .peer = upgrade->peer,
+        .client = upgrade->client,
         .authorization = upgrade->authorization,
         .key = http_upgrade_offered_key(upgrade->subprotocols),
     };
@@ -136,8 +136,8 @@ static size_t find_free(const struct events_sideband *e)
     return slot;
 }
 
-/* Its call has as many as it may have, as far as we know. Another tenant's do not count: he has none
- * that lasts, and would learn of those that do. */
+/* Its call has as many as it may have, as far as we know. Another tenant's do not count: none of
+ * them lasts, and he would learn of those that do. */
 static bool is_call_full(const struct events_sideband *e, const struct sideband *wanted)
 {
     size_t count = 0;

@@ -221,7 +221,7 @@ int http_connection_on_header(struct http_connection *c, uint64_t now_us)
     if (c->state != HTTP_CONNECTION_READING) {
         return -1; /* sent ahead, and read while the answer before it waits for the kernel */
     }
-    c->request = (struct http_request){.peer = c->peer};
+    c->request = (struct http_request){.client = c->client};
     http_response_make_request_id(c->request.id);
     c->body_len = 0;
     c->body_expected = 0;

@@ -52,6 +52,7 @@ struct http_connection {
     const struct http_server_config *config;
     struct http_server_counts *counts;
     struct net_addr peer;
+    struct net_addr client; /* of the request: the peer, or whom it passes on */
     unsigned request_count;
     bool has_begun;     /* SCREENING: the first byte of a head is there */
     bool is_last;       /* close after this answer */

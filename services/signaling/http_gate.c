@@ -77,7 +77,7 @@ static void refuse_head(struct http_connection *c, enum http_screen_verdict verd
 static void judge(struct http_connection *c, struct http_upgrade *upgrade,
                   struct http_judgement *out)
 {
-    upgrade->peer = c->peer;
+    upgrade->client = c->client;
     if (!http_origins_allow(&c->config->origins, upgrade->origin)) {
         out->refusal = http_response_error(
             403, "origin_not_allowed", bytes_view_of_text("Pages of this origin may not connect."));
@@ -121,6 +121,7 @@ static void pass_head(struct http_connection *c, struct bytes_view head)
 {
     struct http_upgrade upgrade;
     struct http_response refusal;
+    c->client = http_proxies_client(&c->config->proxies, &c->peer, head);
     const enum http_upgrade_kind kind = http_upgrade_read(head, &upgrade, &refusal);
     if (kind == HTTP_UPGRADE_NONE) {
         c->state = HTTP_CONNECTION_READING;

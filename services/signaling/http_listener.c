@@ -84,7 +84,8 @@ struct http_connection *http_listener_admit(const struct http_server_config *con
     }
     if (found == NULL) {
         metric_add(&counts->refused_full_total, 1);
-    } else if (of_same_client >= config->connections_per_address_max) {
+    } else if (of_same_client >= config->connections_per_address_max &&
+               !http_proxies_trust(&config->proxies, peer)) {
         metric_add(&counts->refused_address_total, 1);
         found = NULL;
     }

@@ -190,9 +190,16 @@ static bool take_field(struct bytes_view *head, const char *name, struct bytes_v
 
 struct bytes_view http_screen_field(struct bytes_view head, const char *name)
 {
+    return http_screen_field_at(head, name, 0);
+}
+
+struct bytes_view http_screen_field_at(struct bytes_view head, const char *name, size_t index)
+{
     struct bytes_view value = {0};
-    if (!take_field(&head, name, &value)) {
-        return bytes_view_of(NULL, 0);
+    for (size_t i = 0; i <= index; i++) {
+        if (!take_field(&head, name, &value)) {
+            return bytes_view_of(NULL, 0);
+        }
     }
     while (value.len > 0 && (value.data[0] == ' ' || value.data[0] == '\t')) {
         value = rest_of(value, 1);

@@ -45,6 +45,8 @@ struct http_response http_screen_answer(enum http_screen_verdict verdict);
 /* The value of the first field of this name, without blanks around it, as far as it has come; empty
  * when absent. Nothing behind the head counts. */
 struct bytes_view http_screen_field(struct bytes_view head, const char *name);
+/* The same of the one behind `index` others of this name. */
+struct bytes_view http_screen_field_at(struct bytes_view head, const char *name, size_t index);
 /* How many fields of this name have come. */
 size_t http_screen_count(struct bytes_view head, const char *name);
 bool http_screen_is_head_request(struct bytes_view head);

@@ -151,7 +151,8 @@ static void accept_one(struct http_server *s, int fd, const struct net_addr *pee
         (void)close(fd);
         return;
     }
-    if (s->tls != NULL && !http_tls_admits(s->tls, peer)) {
+    if (s->tls != NULL && !http_proxies_trust(&s->config.proxies, peer) &&
+        !http_tls_admits(s->tls, peer)) {
         metric_add(&s->counts.refused_address_total, 1);
         (void)close(fd);
         return;

@@ -23,11 +23,12 @@
 #include "common/base/net_addr.h"
 #include "common/base/status.h"
 #include "common/runtime/metrics.h"
+#include "services/signaling/http_proxies.h"
 #include "services/signaling/http_response.h"
 
 /* A head that asks for a WebSocket, as it was sent: nothing is decoded. */
 struct http_upgrade {
-    struct net_addr peer;
+    struct net_addr client; /* as far as our proxies know it */
     struct bytes_view path;
     struct bytes_view query; /* behind the question mark */
     struct bytes_view authorization;
@@ -81,6 +82,7 @@ struct http_server_config {
     uint64_t request_timeout_us;
     uint64_t idle_timeout_us; /* between two requests */
     struct http_origins origins;
+    struct http_proxies proxies;         /* any number of connections each */
     char tls_certificate[HTTP_FILE_CAP]; /* PEM files; empty: in clear */
     char tls_key[HTTP_FILE_CAP];
     uint64_t socket_ping_us;    /* of a socket that is quiet; whole seconds, as the next */
@@ -103,7 +105,7 @@ struct http_request {
     struct bytes_view asked_request_headers; /* Access-Control-Request-Headers */
     bool has_length;                         /* Content-Length was there */
     struct bytes_view body;
-    struct net_addr peer;
+    struct net_addr client;             /* as far as our proxies know it */
     char id[HTTP_REQUEST_ID_CHARS + 1]; /* that its answer carries: x-request-id */
     uint64_t received_us;               /* when it was whole */
 };

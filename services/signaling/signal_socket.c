@@ -26,7 +26,7 @@ enum signal_state {
 struct signal {
     enum signal_state state;
     uint64_t socket;
-    struct net_addr peer;
+    struct net_addr client;
     char *credential; /* as it came with the upgrade, or NULL; cleansed with the offer */
     bool is_field;    /* the value of Authorization, and not the key itself */
     uint64_t offer_by_us;
@@ -92,7 +92,7 @@ static bool check_upgrade(struct signal_socket *s, const struct http_upgrade *up
                           struct bytes_view key, struct http_judgement *out, uint64_t now_us)
 {
     const struct access_visitor visitor = {
-        .peer = upgrade->peer, .authorization = upgrade->authorization, .key = key};
+        .client = upgrade->client, .authorization = upgrade->authorization, .key = key};
     struct auth_identity who;
     if ((key.len > 0 || upgrade->authorization.len > 0) &&
         !access_gate_check_visitor(s->access, &visitor, ACCESS_OPERATE, &who, &out->refusal,
@@ -129,7 +129,7 @@ void signal_socket_judge(struct signal_socket *s, const struct http_upgrade *upg
         return;
     }
     s->slot[slot].state = SIGNAL_UPGRADING;
-    s->slot[slot].peer = upgrade->peer;
+    s->slot[slot].client = upgrade->client;
     out->tag = slot;
     out->message_bytes_max = HTTP_MESSAGE_BYTES_MAX;
     out->is_accepted = true;
@@ -263,7 +263,7 @@ static bool identify(struct signal_socket *s, struct signal *g, struct http_resp
 {
     const struct bytes_view kept =
         g->credential != NULL ? bytes_view_of_text(g->credential) : (struct bytes_view){0};
-    struct access_visitor visitor = {.peer = g->peer, .key = g->offer.key};
+    struct access_visitor visitor = {.client = g->client, .key = g->offer.key};
     if (kept.len > 0 && g->is_field) {
         visitor.authorization = kept;
     } else if (kept.len > 0) {
@@ -308,7 +308,7 @@ static void restart(struct signal_socket *s, struct signal *g, const struct sign
         return;
     }
     struct http_response refusal;
-    if (!access_gate_may_operate(s->access, &g->peer, &g->who, &refusal, now_us)) {
+    if (!access_gate_may_operate(s->access, &g->client, &g->who, &refusal, now_us)) {
         say_error(s, g, &refusal);
         return;
     }

@@ -42,6 +42,28 @@ static void read_origins(struct yaml_reader *r, struct http_origins *origins)
     }
 }
 
+/* Empty is absent, as in addresses. */
+static void read_proxies(struct yaml_reader *r, struct http_proxies *proxies)
+{
+    const size_t count = yaml_reader_count(r, "http.trusted_proxies");
+    if (count > HTTP_PROXIES_MAX) {
+        yaml_reader_fail(r, "http.trusted_proxies", "more than %d blocks", HTTP_PROXIES_MAX);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        char path[40];
+        char text[NET_ADDR_TEXT_CAP];
+        (void)snprintf(path, sizeof(path), "http.trusted_proxies[%zu]", i);
+        yaml_reader_text(r, path, NULL, text, sizeof(text));
+        if (text[0] == '\0') {
+            continue;
+        }
+        if (!net_block_parse(text, &proxies->block[proxies->count++])) {
+            yaml_reader_fail(r, path, "\"%s\" is not a block of addresses as 10.0.0.0/8", text);
+        }
+    }
+}
+
 /* libwebsockets counts its own time-outs in seconds. */
 static uint64_t read_whole_seconds(struct yaml_reader *r, const char *path, uint64_t seconds_max,
                                    uint64_t fallback_seconds)
@@ -82,6 +104,7 @@ static void read_http(struct yaml_reader *r, struct http_server_config *http)
     http->body_bytes_max = BODY_BYTES_MAX;
     http->watches_max = FLEET_INSTANCES_MAX + SIDEBAND_FEED_WATCHES + OTHER_WATCHES;
     read_origins(r, &http->origins);
+    read_proxies(r, &http->proxies);
     read_tls(r, http);
 }
 

@@ -233,6 +233,32 @@ class ClientSecrets(Guarded):
         self.retire(fake)
 
 
+class Proxied(Guarded):
+    """All requests come from 127.0.0.1, which passes on those of others."""
+    http = {"trusted_proxies": "[127.0.0.0/8, \"\"]", "connections_per_address_max": 2}
+    access = ("auth: keys\napi_keys: {api_keys}\nlimits: {{offers_per_s_per_tenant: 0, "
+              "offers_per_s_per_address: 2}}\n")
+    keys = (line_of("acme", "app", ACME),)
+
+    def statuses(self, forwarded, count=4):
+        fields = {**SDP, "X-Forwarded-For": forwarded}
+        return [self.call(ACME, headers=fields).status for _ in range(count)]
+
+    def test_each_client_of_a_proxy_has_a_limit_of_its_own(self):
+        fake = self.transceiver()
+        self.assertEqual(self.statuses("198.51.100.1"), [201, 201, 429, 429])
+        self.assertEqual(self.statuses("198.51.100.2"), [201, 201, 429, 429])
+        # Who sends such a field himself gains nothing: the proxy's word stands behind it.
+        self.assertEqual(self.statuses("203.0.113.1, 198.51.100.2"), [429] * 4)
+        self.retire(fake)
+
+    def test_a_proxy_has_as_many_connections_as_it_wants(self):
+        held = [self.signaling.connect(b"GET / HTTP/1.1\r\n") for _ in range(8)]
+        self.assertEqual(self.request("GET", "/healthz").status, 200)
+        for client in held:
+            client.close()
+
+
 class Limits(Guarded):
     access = ("auth: keys\napi_keys: {api_keys}\nlimits: {{offers_per_s_per_tenant: 2, "
               "offers_per_s_per_address: 0, offers_per_minute_per_secret: 3}}\n")

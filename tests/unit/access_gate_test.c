@@ -69,7 +69,7 @@ static struct http_request request_from(const char *address)
 {
     struct http_request request = {.method = HTTP_POST,
                                    .host = bytes_view_of_text("edge.example:8080")};
-    assert_true(net_addr_parse(address, &request.peer));
+    assert_true(net_addr_parse(address, &request.client));
     return request;
 }
 
@@ -173,7 +173,7 @@ static void who_operates_on_a_socket_is_counted_too(void **state)
     struct http_response refusal;
     unsigned count = 0;
     config.limits.operations_per_s_per_tenant = 5;
-    while (count < 100 && access_gate_may_operate(gate, &request.peer, &busy, &refusal, 0)) {
+    while (count < 100 && access_gate_may_operate(gate, &request.client, &busy, &refusal, 0)) {
         count++;
     }
     assert_int_equal(count, 30); /* 3 offers a second, so 15 operations */

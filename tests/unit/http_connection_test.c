@@ -23,7 +23,7 @@ static void a_request_arrives_with_what_its_header_says(void **state)
     assert_true(bytes_equal(r->query, bytes_view_of_text("model=m&dcid=7&x")));
     assert_true(bytes_equal(r->host, bytes_view_of_text("x")));
     assert_memory_equal(r->id, "req_", 4);
-    assert_true(net_addr_is_ipv4(&r->peer));
+    assert_true(net_addr_is_ipv4(&r->client));
     assert_true(bytes_equal(r->content_type, bytes_view_of_text("application/sdp")));
     assert_true(bytes_equal(r->user_agent, bytes_view_of_text("kit/1")));
     assert_true(bytes_equal(r->language, bytes_view_of_text("de")));

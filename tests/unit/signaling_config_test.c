@@ -128,6 +128,7 @@ static void each_mistake_is_named(void **state)
         {GOOD "http: {tls: {key: a.key}}\n", "http.tls.key: give certificate and key"},
         {GOOD "http: {request_timeout: 61s}\n", "http.request_timeout"},
         {GOOD "http: {allow_origins: [example]}\n", "http.allow_origins[0]: an origin looks"},
+        {GOOD "http: {trusted_proxies: [10.0.0.1]}\n", "http.trusted_proxies[0]: \"10.0.0.1\""},
         {GOOD "answer_timeout: 3001ms\n", "answer_timeout"},
         {GOOD "answer_timeout: 2s\nhttp: {request_timeout: 6s}\n",
          "answer_timeout: 3 times this must be below http.request_timeout"},
