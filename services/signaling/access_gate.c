@@ -20,6 +20,7 @@ struct access_gate {
     struct access_counts counts;
     struct auth *auth;
     struct rate_limit *limits;
+    struct secret_calls *calls;
     struct log_limit refused_limit;
     struct log_limit limited_limit;
 };
@@ -48,7 +49,8 @@ struct access_gate *access_gate_create(const struct signaling_config *config, st
     }
     g->auth = auth_create(config->auth, keys);
     g->limits = rate_limit_create(random_system());
-    if (g->auth == NULL || g->limits == NULL) {
+    g->calls = secret_calls_create();
+    if (g->auth == NULL || g->limits == NULL || g->calls == NULL) {
         (void)fault_set(fault, FAULT_SYSTEM, "access: out of memory");
         access_gate_destroy(g);
         return NULL;
@@ -63,6 +65,7 @@ void access_gate_destroy(struct access_gate *g)
     }
     auth_destroy(g->auth);
     rate_limit_destroy(g->limits);
+    secret_calls_destroy(g->calls);
     free(g);
 }
 
@@ -74,6 +77,11 @@ const struct access_counts *access_gate_counts(const struct access_gate *g)
 struct auth *access_gate_auth(struct access_gate *g)
 {
     return g->auth;
+}
+
+struct secret_calls *access_gate_calls(struct access_gate *g)
+{
+    return g->calls;
 }
 
 bool access_gate_reload(struct access_gate *g, struct fault *fault)
@@ -109,6 +117,7 @@ const char *access_limit_name(enum access_limit limit)
         [ACCESS_LIMIT_DEMO] = "demo",
         [ACCESS_LIMIT_OPERATE_ADDRESS] = "operate_address",
         [ACCESS_LIMIT_OPERATE_TENANT] = "operate_tenant",
+        [ACCESS_LIMIT_SECRET_CALLS] = "secret_calls",
         [ACCESS_LIMIT_SIDEBANDS] = "sidebands",
     };
     return name[limit];
@@ -213,6 +222,19 @@ static bool tenant_may_issue(struct access_gate *g, const struct auth_identity *
                 rate_of_tenant(g, who), refusal, now_us);
 }
 
+/* Who can say when one of its calls ends? */
+static bool secret_may_call(struct access_gate *g, const struct auth_identity *who,
+                            struct http_response *refusal, uint64_t now_us)
+{
+    const uint32_t calls_max = g->config->limits.calls_per_secret;
+    if (calls_max == 0 || who->secret_id[0] == '\0' ||
+        secret_calls_count(g->calls, who->secret_id) < calls_max) {
+        return true;
+    }
+    access_gate_refuse_limit(g, ACCESS_LIMIT_SECRET_CALLS, US_PER_S, refusal, now_us);
+    return false;
+}
+
 static bool tenant_may_offer(struct access_gate *g, const struct auth_identity *who,
                              struct http_response *refusal, uint64_t now_us)
 {
@@ -220,7 +242,8 @@ static bool tenant_may_offer(struct access_gate *g, const struct auth_identity *
     const struct rate of_secret = {
         who->secret_id[0] != '\0' ? limits->offers_per_minute_per_secret : 0, MINUTE_US};
     const struct rate of_all = {limits->offers_per_s, US_PER_S};
-    return take(g, ACCESS_LIMIT_SECRET, bytes_view_of_text(who->secret_id), of_secret, refusal,
+    return secret_may_call(g, who, refusal, now_us) &&
+           take(g, ACCESS_LIMIT_SECRET, bytes_view_of_text(who->secret_id), of_secret, refusal,
                 now_us) &&
            take(g, ACCESS_LIMIT_TENANT, bytes_view_of(who->tenant, sizeof(who->tenant)),
                 rate_of_tenant(g, who), refusal, now_us) &&

@@ -4,7 +4,8 @@
  * Takes:   requests whose resource needs somebody's word (access_gate_check), before anybody works
  *          on them.
  * Gives:   whose they are, or the answer: 401, 403 or 429 (docs/client-contract.md).
- * Owns:    auth, and the buckets of all limits. Limits are of this replica alone.
+ * Owns:    auth, the buckets of all limits, and the count of calls by secret. Limits are of this
+ *          replica alone.
  * Rule:    strangers learn that a key is not good, never why; counters tell why.
  */
 #ifndef EARSHOT_ACCESS_GATE_H
@@ -12,6 +13,7 @@
 
 #include "common/runtime/metrics.h"
 #include "services/signaling/access/auth.h"
+#include "services/signaling/access/secret_calls.h"
 #include "services/signaling/signaling_config.h"
 
 enum access_need {
@@ -31,7 +33,8 @@ enum access_limit {
     ACCESS_LIMIT_DEMO,
     ACCESS_LIMIT_OPERATE_ADDRESS,
     ACCESS_LIMIT_OPERATE_TENANT,
-    ACCESS_LIMIT_SIDEBANDS, /* of a call, as far as this replica has them */
+    ACCESS_LIMIT_SECRET_CALLS, /* that live */
+    ACCESS_LIMIT_SIDEBANDS,    /* of a call, as far as this replica has them */
     ACCESS_LIMIT_COUNT
 };
 
@@ -51,6 +54,8 @@ struct access_gate *access_gate_create(const struct signaling_config *config, st
 void access_gate_destroy(struct access_gate *g);
 const struct access_counts *access_gate_counts(const struct access_gate *g);
 struct auth *access_gate_auth(struct access_gate *g);
+/* Who makes calls counts them here (calls_api.h). */
+struct secret_calls *access_gate_calls(struct access_gate *g);
 
 /* Reads the API keys again; a file that is not good, or has become empty, leaves the old ones, and
  * a fault. */

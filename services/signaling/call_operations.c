@@ -33,7 +33,7 @@ static struct call_work *begin(struct calls_api *a, enum call_work_kind kind,
     return w;
 }
 
-static struct control_call call_of(const struct call_work *w)
+struct control_call call_operations_call_of(const struct call_work *w)
 {
     struct control_call call = {0};
     memcpy(call.call_id, w->id.text, sizeof(w->id.text));
@@ -73,7 +73,7 @@ bool call_operations_submit_end(struct calls_api *a, const struct call_work *w, 
                                 const char *reason, uint64_t now_us)
 {
     struct control_request request = {.kind = CONTROL_END_SESSION};
-    request.body.end_session.call = call_of(w);
+    request.body.end_session.call = call_operations_call_of(w);
     request.body.end_session.reason = bytes_view_of_text(reason);
     return submit(a, w, ticket, &request, now_us);
 }
@@ -140,7 +140,7 @@ static bool submit_update(struct calls_api *a, const struct call_work *w,
 {
     struct control_update_session *update = &request->body.update_session;
     request->kind = CONTROL_UPDATE_SESSION;
-    update->call = call_of(w);
+    update->call = call_operations_call_of(w);
     memcpy(update->ingress, a->config->ingress, sizeof(update->ingress));
     update->ingress_count = a->config->ingress_count;
     return submit(a, w, call_works_ticket(&a->works, w), request, now_us);
@@ -199,7 +199,7 @@ void call_operations_look(struct calls_api *a, const struct call_operation *oper
     if (call_operations_find_owner(a, operation->call_id, &instance_id)) {
         struct call_work *w = begin(a, CALL_WORK_LOOK, operation, instance_id, now_us);
         if (w != NULL) {
-            request.body.get_session.call = call_of(w);
+            request.body.get_session.call = call_operations_call_of(w);
             if (submit(a, w, call_works_ticket(&a->works, w), &request, now_us)) {
                 return;
             }
@@ -210,19 +210,70 @@ void call_operations_look(struct calls_api *a, const struct call_operation *oper
     calls_state_answer(a, operation->exchange, &response);
 }
 
+static bool is_there(const struct session_outcome *outcome)
+{
+    return outcome->kind == SESSION_REPLIED && outcome->reply.refusal == CONTROL_REFUSAL_NONE &&
+           outcome->reply.kind == CONTROL_GET_SESSION;
+}
+
+static bool has_ended(const struct session_outcome *outcome)
+{
+    return is_there(outcome) && outcome->reply.row.state == CONTROL_SESSION_ENDED;
+}
+
 /* RFC 9725 leaves GET open: without content it still says that the call is there. */
 static void take_look(struct calls_api *a, const struct call_work *w,
                       const struct session_outcome *outcome)
 {
-    const bool is_there = outcome->kind == SESSION_REPLIED &&
-                          outcome->reply.refusal == CONTROL_REFUSAL_NONE &&
-                          outcome->reply.kind == CONTROL_GET_SESSION;
-    const bool has_ended =
-        is_not_found(outcome) || (is_there && outcome->reply.row.state == CONTROL_SESSION_ENDED);
-    const struct http_response r = has_ended  ? call_patch_not_found()
-                                   : is_there ? (struct http_response){.status = 204}
-                                              : call_patch_no_answer();
+    const bool is_over = is_not_found(outcome) || has_ended(outcome);
+    const struct http_response r = is_over             ? call_patch_not_found()
+                                   : is_there(outcome) ? (struct http_response){.status = 204}
+                                                       : call_patch_no_answer();
     calls_state_answer(a, w->exchange, &r);
+}
+
+/* --- questions -------------------------------------------------------------------------------- */
+
+/* In one turn: requests of clients come first. */
+#define QUESTIONS_MAX 64
+
+static void ask(struct calls_api *a, const struct call_question *question, uint64_t now_us)
+{
+    struct control_request request = {.kind = CONTROL_GET_SESSION};
+    struct call_work *w = call_works_begin_for(&a->works, CALL_WORK_QUESTION, 0,
+                                               bytes_view_of_text(question->call.call_id),
+                                               question->instance_id, now_us);
+    if (w == NULL) {
+        return; /* it will be asked again */
+    }
+    memcpy(w->tenant, question->call.tenant, sizeof(w->tenant));
+    request.body.get_session.call = question->call;
+    if (!submit(a, w, call_works_ticket(&a->works, w), &request, now_us)) {
+        call_works_finish(&a->works, w);
+    }
+}
+
+void call_operations_ask(struct calls_api *a, uint64_t now_us)
+{
+    struct call_question question;
+    for (int i = 0; i < QUESTIONS_MAX && !a->is_draining &&
+                    call_watch_next_question(control_plane_watch(a->plane), &question, now_us);
+         i++) {
+        if (is_live(a, question.instance_id, now_us)) {
+            ask(a, &question, now_us);
+        }
+    }
+}
+
+static void take_answer_to_question(struct calls_api *a, const struct call_work *w,
+                                    const struct session_outcome *outcome)
+{
+    struct call_watch *watch = control_plane_watch(a->plane);
+    if (is_not_found(outcome)) {
+        call_watch_note_ended(watch, w->id.text, bytes_view_of_text(CALL_WATCH_GONE));
+    } else if (has_ended(outcome)) {
+        call_watch_note_ended(watch, w->id.text, outcome->reply.end_reason);
+    }
 }
 
 /* --- outcomes --------------------------------------------------------------------------------- */
@@ -236,6 +287,9 @@ void call_operations_outcome(struct calls_api *a, struct call_work *w,
         break;
     case CALL_WORK_PATCH:
         take_patched(a, w, outcome);
+        break;
+    case CALL_WORK_QUESTION:
+        take_answer_to_question(a, w, outcome);
         break;
     default:
         assert(w->kind == CALL_WORK_LOOK);

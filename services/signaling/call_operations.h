@@ -29,4 +29,7 @@ void call_operations_hang_up(struct calls_api *a, const struct call_operation *o
 void call_operations_look(struct calls_api *a, const struct call_operation *operation,
                           uint64_t now_us);
 
+/* Asks for the calls that are due (call_watch.h): the end of one may have been told in vain. */
+void call_operations_ask(struct calls_api *a, uint64_t now_us);
+
 #endif

@@ -12,8 +12,10 @@ struct watched {
     bool is_ended;
     uint32_t generation; /* of its place, never 0 in use */
     uint32_t instance_id;
+    enum call_watch_listener listener;
     uint64_t owner;
-    char call_id[CONTROL_CALL_ID_CHARS_MAX + 1];
+    uint64_t ask_us;
+    struct control_call call;
     char reason[CONTROL_TEXT_CHARS_MAX + 1];
 };
 
@@ -22,6 +24,7 @@ struct call_watch {
     size_t cursor; /* whose news are told next */
     bool has_news; /* somebody's, perhaps */
     uint64_t look_us;
+    uint64_t ask_us; /* nobody is asked for before */
     struct watched watched[CALL_WATCH_MAX];
 };
 
@@ -40,23 +43,28 @@ static uint64_t handle_of(const struct call_watch *w, const struct watched *call
     return (uint64_t)call->generation << 32 | (uint64_t)(call - w->watched);
 }
 
-uint64_t call_watch_add(struct call_watch *w, const char *call_id, uint32_t instance_id,
-                        uint64_t owner)
+uint64_t call_watch_add(struct call_watch *w, const struct control_call *call, uint32_t instance_id,
+                        enum call_watch_listener listener, uint64_t owner, uint64_t now_us)
 {
     size_t i = 0;
     while (i < CALL_WATCH_MAX && w->watched[i].is_used) {
         i++;
     }
-    if (i == CALL_WATCH_MAX || strlen(call_id) > CONTROL_CALL_ID_CHARS_MAX) {
+    if (i == CALL_WATCH_MAX) {
         return 0;
     }
-    struct watched *call = &w->watched[i];
-    const uint32_t generation = call->generation == UINT32_MAX ? 1 : call->generation + 1;
-    *call = (struct watched){
-        .is_used = true, .generation = generation, .instance_id = instance_id, .owner = owner};
-    memcpy(call->call_id, call_id, strlen(call_id));
+    struct watched *watched = &w->watched[i];
+    const uint32_t generation = watched->generation == UINT32_MAX ? 1 : watched->generation + 1;
+    *watched = (struct watched){.is_used = true,
+                                .generation = generation,
+                                .instance_id = instance_id,
+                                .listener = listener,
+                                .owner = owner,
+                                .ask_us = now_us + CALL_WATCH_ASK_US,
+                                .call = *call};
     w->end = i >= w->end ? i + 1 : w->end;
-    return handle_of(w, call);
+    w->ask_us = time_earlier(w->ask_us, watched->ask_us);
+    return handle_of(w, watched);
 }
 
 static void forget(struct call_watch *w, struct watched *call)
@@ -79,7 +87,7 @@ void call_watch_note_ended(struct call_watch *w, const char *call_id, struct byt
 {
     for (size_t i = 0; i < w->end; i++) {
         struct watched *call = &w->watched[i];
-        if (call->is_used && !call->is_ended && strcmp(call->call_id, call_id) == 0) {
+        if (call->is_used && !call->is_ended && strcmp(call->call.call_id, call_id) == 0) {
             const size_t len =
                 reason.len < CONTROL_TEXT_CHARS_MAX ? reason.len : CONTROL_TEXT_CHARS_MAX;
             call->is_ended = w->has_news = true;
@@ -124,6 +132,7 @@ bool call_watch_next(struct call_watch *w, const struct fleet *fleet, struct cal
             continue;
         }
         out->handle = handle_of(w, call);
+        out->listener = call->listener;
         out->owner = call->owner;
         memcpy(out->reason, call->reason, sizeof(out->reason));
         if (out->kind == CALL_NEWS_ENDED) {
@@ -134,5 +143,27 @@ bool call_watch_next(struct call_watch *w, const struct fleet *fleet, struct cal
     w->cursor = 0;
     w->has_news = false;
     w->look_us = now_us + LOOK_US;
+    return false;
+}
+
+bool call_watch_next_question(struct call_watch *w, struct call_question *out, uint64_t now_us)
+{
+    uint64_t next_us = TIME_NEVER;
+    if (now_us < w->ask_us) {
+        return false;
+    }
+    for (size_t i = 0; i < w->end; i++) {
+        struct watched *call = &w->watched[i];
+        if (!call->is_used || call->is_ended) {
+            continue;
+        }
+        if (call->ask_us <= now_us) {
+            call->ask_us = now_us + CALL_WATCH_ASK_US;
+            *out = (struct call_question){call->call, call->instance_id};
+            return true;
+        }
+        next_us = time_earlier(next_us, call->ask_us);
+    }
+    w->ask_us = next_us;
     return false;
 }

@@ -22,7 +22,8 @@ enum call_work_kind {
     CALL_WORK_ANSWERED, /* an offer whose answer is on its way to the client */
     CALL_WORK_HANGUP,
     CALL_WORK_PATCH,
-    CALL_WORK_LOOK
+    CALL_WORK_LOOK,
+    CALL_WORK_QUESTION /* our own: does the call still live? */
 };
 
 /* One request under way. */
@@ -40,6 +41,7 @@ struct call_work {
     uint32_t retry_after_ms;             /* as it said */
     uint32_t instance_id;
     struct call_id_sealed id;
+    size_t secret_place; /* of an offer, in secret_calls.h */
 };
 
 struct call_works {

@@ -21,7 +21,8 @@ static const uint32_t placement_bound_us[] = {1000,   2500,   5000,   10000,   2
 /* --- life ------------------------------------------------------------------------------------- */
 
 struct calls_api *calls_api_create(struct http_server *server, struct control_plane *plane,
-                                   struct key_ring *ring, const struct signaling_config *config)
+                                   struct secret_calls *live, struct key_ring *ring,
+                                   const struct signaling_config *config)
 {
     struct calls_api *a = calloc(1, sizeof(*a));
     if (a == NULL) {
@@ -30,6 +31,7 @@ struct calls_api *calls_api_create(struct http_server *server, struct control_pl
     }
     a->server = server;
     a->plane = plane;
+    a->live = live;
     a->config = config;
     a->random = random_system();
     a->created_limit.lines_per_s = LOG_EVENTS_PER_S;
@@ -89,6 +91,34 @@ bool calls_api_is_idle(const struct calls_api *a)
     return call_works_is_empty(&a->works);
 }
 
+/* --- calls of client secrets ------------------------------------------------------------------ */
+
+/* An offer that has come to nothing. */
+static void finish_offer(struct calls_api *a, struct call_work *w)
+{
+    secret_calls_give_back(a->live, w->secret_place);
+    call_works_finish(&a->works, w);
+}
+
+/* Its client has the answer: the call counts until it ends. One that can not be watched does not:
+ * it would count for ever. */
+static void keep_count(struct calls_api *a, const struct call_work *w, uint64_t now_us)
+{
+    const struct control_call call = call_operations_call_of(w);
+    if (w->secret_place != SECRET_CALLS_NONE &&
+        call_watch_add(control_plane_watch(a->plane), &call, w->instance_id, CALL_WATCH_SECRET,
+                       w->secret_place, now_us) == 0) {
+        secret_calls_give_back(a->live, w->secret_place);
+    }
+}
+
+void calls_api_news(struct calls_api *a, const struct call_news *news)
+{
+    if (news->kind == CALL_NEWS_ENDED) {
+        secret_calls_give_back(a->live, news->owner);
+    }
+}
+
 /* --- answers ---------------------------------------------------------------------------------- */
 
 void calls_state_answer(struct calls_api *a, uint64_t asker, const struct http_response *r)
@@ -119,7 +149,7 @@ static void refuse_offer(struct calls_api *a, struct call_work *w, struct bytes_
                  w->tried.count, (unsigned long long)a->refused_limit.held_back);
     }
     calls_state_answer(a, w->exchange, &r);
-    call_works_finish(&a->works, w);
+    finish_offer(a, w);
 }
 
 /* r holds the answer. */
@@ -229,6 +259,7 @@ void calls_api_place(struct calls_api *a, const struct calls_visitor *visitor,
         return;
     }
     memcpy(w->tenant, visitor->who->tenant, sizeof(w->tenant));
+    w->secret_place = secret_calls_take(a->live, visitor->who->secret_id);
     w->client_agent = visitor->agent;
     w->client_language = visitor->language;
     w->offer = *offer;
@@ -256,7 +287,7 @@ static void take_created(struct calls_api *a, struct call_work *w,
     if (w->exchange == 0) {
         metric_add(&a->counts.offers_total[OFFER_CLIENT_GONE], 1);
         end_orphan(a, w, now_us);
-        call_works_finish(&a->works, w);
+        finish_offer(a, w);
         return;
     }
     struct http_response r = {0};
@@ -293,7 +324,7 @@ static void take_failure(struct calls_api *a, struct call_work *w,
     }
     if (w->exchange == 0) {
         metric_add(&a->counts.offers_total[OFFER_CLIENT_GONE], 1);
-        call_works_finish(&a->works, w);
+        finish_offer(a, w);
     } else if (offer_refusal_is_local(w->refusal)) {
         place(a, w, now_us);
     } else {
@@ -334,8 +365,11 @@ void calls_api_end(struct calls_api *a, uint64_t exchange, bool is_delivered, ui
     if (w->kind != CALL_WORK_ANSWERED) {
         return;
     }
-    if (!is_delivered) {
+    if (is_delivered) {
+        keep_count(a, w, now_us);
+        call_works_finish(&a->works, w);
+    } else {
         end_orphan(a, w, now_us);
+        finish_offer(a, w);
     }
-    call_works_finish(&a->works, w);
 }

@@ -16,6 +16,7 @@
 
 #include "common/routing/key_ring.h"
 #include "services/signaling/access/auth.h"
+#include "services/signaling/access/secret_calls.h"
 #include "services/signaling/call_patch.h"
 #include "services/signaling/control_plane.h"
 #include "services/signaling/offer_refusal.h"
@@ -37,9 +38,11 @@ struct calls_counts {
 
 struct calls_api;
 
-/* Borrows server, plane and config. ring becomes ours, also when there is no memory (NULL). */
+/* Borrows server, plane, live and config. ring becomes ours, also when there is no memory (NULL).
+ */
 struct calls_api *calls_api_create(struct http_server *server, struct control_plane *plane,
-                                   struct key_ring *ring, const struct signaling_config *config);
+                                   struct secret_calls *live, struct key_ring *ring,
+                                   const struct signaling_config *config);
 void calls_api_destroy(struct calls_api *a);
 const struct calls_counts *calls_api_counts(const struct calls_api *a);
 
@@ -70,6 +73,8 @@ void calls_api_offer(struct calls_api *a, uint64_t exchange, const struct http_r
                      const struct auth_identity *who, uint64_t now_us);
 /* Of any exchange or other asker: one that is not ours is ignored. */
 void calls_api_end(struct calls_api *a, uint64_t exchange, bool is_delivered, uint64_t now_us);
+/* Of a watch of CALL_WATCH_SECRET. */
+void calls_api_news(struct calls_api *a, const struct call_news *news);
 void calls_api_outcome(struct calls_api *a, const struct session_outcome *outcome, uint64_t now_us);
 
 #endif

@@ -23,12 +23,14 @@ struct calls_api {
     calls_teller teller; /* or NULL */
     void *teller_context;
     bool is_draining;
+    struct secret_calls *live;
     struct call_works works;
 };
 
 /* Once for each request; takes over an owned body. 0 asks nothing any more. */
 void calls_state_answer(struct calls_api *a, uint64_t asker, const struct http_response *r);
 
+struct control_call call_operations_call_of(const struct call_work *w);
 /* Asks the transceiver of w to end its call. False: its queue is full. */
 MUST_USE bool call_operations_submit_end(struct calls_api *a, const struct call_work *w,
                                          uint64_t ticket, const char *reason, uint64_t now_us);

@@ -2,6 +2,7 @@
 #include "common/runtime/admin_http.h"
 #include "common/runtime/clock.h"
 #include "common/runtime/process.h"
+#include "services/signaling/call_operations.h"
 #include "services/signaling/http_site.h"
 #include "services/signaling/signaling_metrics.h"
 #include "services/signaling/socket_site.h"
@@ -220,6 +221,8 @@ static bool open_sockets(struct service *s, struct fault *fault)
     if (s->feed == NULL) {
         return fault_set(fault, FAULT_SYSTEM, "side-bands: out of memory");
     }
+    s->sockets.plane = s->plane;
+    s->sockets.calls = s->calls;
     s->sockets.sidebands = events_sideband_create(s->http, s->feed, s->access, s->calls);
     s->sockets.signals = signal_socket_create(s->http, s->plane, s->access, s->calls,
                                               s->config.http.connections_max);
@@ -237,7 +240,7 @@ static bool open_parts(struct service *s, struct fault *fault)
         key_ring_destroy(ring);
         return false;
     }
-    s->calls = calls_api_create(s->http, s->plane, ring, &s->config);
+    s->calls = calls_api_create(s->http, s->plane, access_gate_calls(s->access), ring, &s->config);
     if (s->calls == NULL) {
         return fault_set(fault, FAULT_SYSTEM, "calls: out of memory");
     }
@@ -353,6 +356,7 @@ static void tick(struct service *s, uint64_t now_us)
 {
     s->tick_us = now_us + TICK_US;
     control_plane_tick(s->plane, now_us);
+    call_operations_ask(s->calls, now_us);
     watch_files(s);
     if (fleet_slot_end(control_plane_fleet(s->plane)) > 0) {
         metric_set(s->has_heard, 1);

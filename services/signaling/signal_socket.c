@@ -176,7 +176,8 @@ static void say_ended(struct signal_socket *s, struct signal *g, const char *rea
 /* --- answers ---------------------------------------------------------------------------------- */
 
 /* The call is there; false when its client could not be told. */
-static bool take_call(struct signal_socket *s, struct signal *g, const struct http_response *r)
+static bool take_call(struct signal_socket *s, struct signal *g, const struct http_response *r,
+                      uint64_t now_us)
 {
     const char *id = strrchr(r->location, '/') + 1;
     char *text = signal_message_write("answer", "sdp", http_response_body(r), id);
@@ -187,8 +188,11 @@ static bool take_call(struct signal_socket *s, struct signal *g, const struct ht
     uint32_t instance_id = 0;
     if (is_told &&
         call_operations_find_owner(s->calls, bytes_view_of_text(g->call_id), &instance_id)) {
-        g->watch = call_watch_add(control_plane_watch(s->plane), g->call_id, instance_id,
-                                  (uint64_t)(g - s->slot));
+        struct control_call call = {0};
+        memcpy(call.call_id, g->call_id, sizeof(g->call_id));
+        memcpy(call.tenant, g->who.tenant, sizeof(call.tenant));
+        g->watch = call_watch_add(control_plane_watch(s->plane), &call, instance_id,
+                                  CALL_WATCH_SIGNAL, (uint64_t)(g - s->slot), now_us);
     }
     return is_told;
 }
@@ -202,7 +206,7 @@ static void take_offered(struct signal_socket *s, struct signal *g, const struct
         finish(s, g, HTTP_CLOSE_POLICY);
         return;
     }
-    const bool is_told = take_call(s, g, r);
+    const bool is_told = take_call(s, g, r, now_us);
     become(s, g, is_told ? SIGNAL_CALLING : SIGNAL_OVER);
     calls_api_end(s->calls, g->socket, is_told, now_us);
 }
@@ -393,7 +397,7 @@ void signal_socket_drain(struct signal_socket *s)
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
-static void take_news(struct signal_socket *s, const struct call_news *news)
+void signal_socket_news(struct signal_socket *s, const struct call_news *news)
 {
     struct signal *g = &s->slot[news->owner];
     if (g->watch != news->handle || g->state == SIGNAL_OVER) {
@@ -413,7 +417,7 @@ static void take_news(struct signal_socket *s, const struct call_news *news)
     }
 }
 
-static void expire(struct signal_socket *s, uint64_t now_us)
+void signal_socket_turn(struct signal_socket *s, uint64_t now_us)
 {
     for (size_t i = 0; i < s->slot_count && s->waiting_count > 0; i++) {
         struct signal *g = &s->slot[i];
@@ -421,16 +425,6 @@ static void expire(struct signal_socket *s, uint64_t now_us)
             refuse(s, g, "invalid_value", "No offer came in time.");
         }
     }
-}
-
-void signal_socket_turn(struct signal_socket *s, uint64_t now_us)
-{
-    struct call_news news;
-    while (call_watch_next(control_plane_watch(s->plane), control_plane_fleet(s->plane), &news,
-                           now_us)) {
-        take_news(s, &news);
-    }
-    expire(s, now_us);
 }
 
 uint64_t signal_socket_next_timeout(const struct signal_socket *s)

@@ -38,7 +38,9 @@ void signal_socket_closed(struct signal_socket *s, size_t slot, uint64_t now_us)
 /* Closes with 1001 all that wait for no answer to an offer. */
 void signal_socket_drain(struct signal_socket *s);
 
-/* Brings the news of calls; at signal_socket_next_timeout too. */
+/* Of a watch of CALL_WATCH_SIGNAL. */
+void signal_socket_news(struct signal_socket *s, const struct call_news *news);
+/* Refuses those whose offer is late; at signal_socket_next_timeout too. */
 void signal_socket_turn(struct signal_socket *s, uint64_t now_us);
 uint64_t signal_socket_next_timeout(const struct signal_socket *s);
 

@@ -193,6 +193,7 @@ static void read_limits(struct yaml_reader *r, struct signaling_limits *limits)
     limits->offers_per_s_per_tenant = read_limit(r, "limits.offers_per_s_per_tenant", 10);
     limits->offers_per_s_per_address = read_limit(r, "limits.offers_per_s_per_address", 5);
     limits->offers_per_minute_per_secret = read_limit(r, "limits.offers_per_minute_per_secret", 10);
+    limits->calls_per_secret = read_limit(r, "limits.calls_per_secret", 8);
     limits->operations_per_s_per_tenant = read_limit(r, "limits.operations_per_s_per_tenant", 50);
     limits->operations_per_s_per_address = read_limit(r, "limits.operations_per_s_per_address", 50);
     limits->demo_secrets_per_minute_per_address =

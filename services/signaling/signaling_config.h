@@ -18,6 +18,7 @@ struct signaling_limits {
     uint32_t offers_per_s_per_tenant;
     uint32_t offers_per_s_per_address;
     uint32_t offers_per_minute_per_secret;
+    uint32_t calls_per_secret;            /* that live */
     uint32_t operations_per_s_per_tenant; /* twice as many at once */
     uint32_t operations_per_s_per_address;
     uint32_t demo_secrets_per_minute_per_address;

@@ -68,8 +68,22 @@ void socket_site_drain(struct socket_site *site)
     signal_socket_drain(site->signals);
 }
 
+static void tell_news(const struct socket_site *site, uint64_t now_us)
+{
+    struct call_news news;
+    while (call_watch_next(control_plane_watch(site->plane), control_plane_fleet(site->plane),
+                           &news, now_us)) {
+        if (news.listener == CALL_WATCH_SECRET) {
+            calls_api_news(site->calls, &news);
+        } else {
+            signal_socket_news(site->signals, &news);
+        }
+    }
+}
+
 void socket_site_turn(const struct socket_site *site, uint64_t now_us)
 {
+    tell_news(site, now_us);
     events_sideband_turn(site->sidebands, now_us);
     signal_socket_turn(site->signals, now_us);
 }

@@ -14,6 +14,8 @@ struct socket_site {
     bool is_draining;
     struct events_sideband *sidebands; /* NULL, with the next: nobody is let in yet */
     struct signal_socket *signals;
+    struct control_plane *plane; /* whose news of calls they get */
+    struct calls_api *calls;     /* and this one, of those it counts */
 };
 
 /* context: a struct socket_site. */

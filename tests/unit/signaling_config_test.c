@@ -29,7 +29,8 @@ static void the_shipped_file_is_good_and_its_values_are_the_defaults(void **stat
         fail_msg("%s", fault.text);
     }
     /* On one machine offers are not limited; what is done with calls is everywhere. */
-    const struct signaling_limits local = {.operations_per_s_per_tenant = 50,
+    const struct signaling_limits local = {.calls_per_secret = 8,
+                                           .operations_per_s_per_tenant = 50,
                                            .operations_per_s_per_address = 50};
     assert_memory_equal(&shipped.limits, &local, sizeof(local));
     assert_int_equal(bare.limits.operations_per_s_per_tenant, 50);
@@ -38,6 +39,7 @@ static void the_shipped_file_is_good_and_its_values_are_the_defaults(void **stat
     assert_int_equal(bare.limits.offers_per_s_per_tenant, 10);
     assert_int_equal(bare.limits.offers_per_s_per_address, 5);
     assert_int_equal(bare.limits.offers_per_minute_per_secret, 10);
+    assert_int_equal(bare.limits.calls_per_secret, 8);
     assert_int_equal(bare.limits.demo_secrets_per_minute_per_address, 6);
     shipped.limits = bare.limits;
     assert_memory_equal(&shipped, &bare, sizeof(bare));

@@ -41,12 +41,14 @@ static struct {
     struct control_announcement said;
     enum control_refusal refusal; /* of the offers and updates it gets */
     bool is_silent;
+    bool is_forgetful; /* knows no call that is asked for */
     bool is_announcing;
     uint64_t announce_us;
     unsigned created; /* sessions, also those that it keeps silent about */
     unsigned ended;
     char ended_reason[32];
     unsigned updated;
+    unsigned asked;                       /* whether a call lives */
     struct control_update_session update; /* the last one, without its fragment */
 
     char answer[16384]; /* of the last request */
@@ -107,7 +109,8 @@ static inline int world_open(void **state)
     struct key_ring *ring = world_ring(0);
     assert_true(auth_set_ring(access_gate_auth(world.access), ring));
     key_ring_destroy(ring);
-    world.calls = calls_api_create(world.http, world.plane, world_ring(0), &world.config);
+    world.calls = calls_api_create(world.http, world.plane, access_gate_calls(world.access),
+                                   world_ring(0), &world.config);
     assert_non_null(world.calls);
     world.site = (struct http_site){.server = world.http,
                                     .access = world.access,
@@ -148,6 +151,10 @@ static inline void world_reply(const struct control_request *request)
         reply.ice_generation = 1;
         reply.sdpfrag = bytes_view_of_text(world.update.restarts_ice ? WORLD_FRAGMENT : "");
         world.updated++;
+    } else if (request->kind == CONTROL_GET_SESSION) {
+        reply.refusal = world.is_forgetful ? CONTROL_NOT_FOUND : CONTROL_REFUSAL_NONE;
+        reply.row.state = CONTROL_SESSION_CONNECTED;
+        world.asked++;
     } else {
         const struct bytes_view reason = request->body.end_session.reason;
         (void)snprintf(world.ended_reason, sizeof(world.ended_reason), "%.*s", (int)reason.len,
