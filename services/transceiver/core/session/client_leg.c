@@ -32,6 +32,8 @@ struct client_leg {
     struct dtls_transport *dtls;
     struct data_channels *data;  /* NULL without a data section */
     struct srtp_transport *srtp; /* NULL until DTLS is done */
+    bool is_dtls_client;         /* we are: the client has keys before us */
+    bool has_client_spoken;      /* with the keys of the handshake */
     uint64_t announce_us;
     enum client_leg_event event[4]; /* checked, connected, and one end */
     size_t event_count;
@@ -47,6 +49,7 @@ struct client_leg *client_leg_create(const struct client_leg_config *config, uin
     leg->ssrc = config->ssrc;
     leg->outbox = config->outbox;
     leg->announce_us = TIME_NEVER;
+    leg->is_dtls_client = leg_setup_role(config) == DTLS_ROLE_ACTIVE;
     leg_setup_generation(config, &leg->generation);
     const struct ice_credentials ice = leg_setup_credentials(&leg->generation);
     leg->ice = ice_agent_create(&ice, now_us);
@@ -81,6 +84,11 @@ static bool is_open(const struct client_leg *leg)
 bool client_leg_is_connected(const struct client_leg *leg)
 {
     return leg->state == LEG_CONNECTED;
+}
+
+bool client_leg_can_be_heard(const struct client_leg *leg)
+{
+    return client_leg_is_connected(leg) && (leg->is_dtls_client || leg->has_client_spoken);
 }
 
 struct data_channels *client_leg_data(const struct client_leg *leg)
@@ -200,6 +208,7 @@ static void take_data(struct client_leg *leg, uint64_t now_us)
 {
     struct bytes_view packet;
     while (leg->data != NULL && dtls_transport_poll_data(leg->dtls, &packet)) {
+        leg->has_client_spoken = true;
         data_channels_input(leg->data, packet, now_us);
     }
 }
@@ -388,6 +397,7 @@ static enum client_leg_result input_srtp(struct client_leg *leg, struct bytes_sp
     if (result != SRTP_TRANSPORT_OK) {
         return CLIENT_LEG_SRTP_REFUSED;
     }
+    leg->has_client_spoken = true;
     ice_agent_note_authenticated(leg->ice, from, is_newest, now_us);
     if (leg->data == NULL) {
         /* Who sends SRTP has our Finished: no flight of the handshake is asked for again. */

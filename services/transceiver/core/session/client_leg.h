@@ -84,6 +84,9 @@ bool client_leg_send_rtcp(struct client_leg *leg, struct bytes_span *packet, uin
 void client_leg_send_again(struct client_leg *leg, struct bytes_view packet, uint64_t now_us);
 
 bool client_leg_is_connected(const struct client_leg *leg);
+/* And the client can decrypt what is sent. As the DTLS client it has our last flight to wait for,
+ * which may be lost: then only something of its own shows it. */
+bool client_leg_can_be_heard(const struct client_leg *leg);
 struct client_leg_path client_leg_path(const struct client_leg *leg);
 
 /* The current generation; borrowed until the next restart. */

@@ -23,6 +23,11 @@ struct ice_credentials leg_setup_credentials(const struct client_leg_ice *genera
     };
 }
 
+enum dtls_role leg_setup_role(const struct client_leg_config *config)
+{
+    return config->offer->setup == SDP_SETUP_ACTIVE ? DTLS_ROLE_PASSIVE : DTLS_ROLE_ACTIVE;
+}
+
 struct dtls_transport *leg_setup_dtls(const struct client_leg_config *config)
 {
     static const enum dtls_hash hash[] = {
@@ -33,7 +38,7 @@ struct dtls_transport *leg_setup_dtls(const struct client_leg_config *config)
     const struct sdp_offer *offer = config->offer;
     struct dtls_transport_config dtls = {
         .identity = config->identity,
-        .role = offer->setup == SDP_SETUP_ACTIVE ? DTLS_ROLE_PASSIVE : DTLS_ROLE_ACTIVE,
+        .role = leg_setup_role(config),
         .fingerprint_count = offer->fingerprint_count,
         .mtu_bytes = DTLS_MTU_BYTES,
     };

@@ -9,6 +9,7 @@ enum session_timer {
     SESSION_TIMER_EXPIRING,
     SESSION_TIMER_DURATION,
     SESSION_TIMER_LAST_WORD,
+    SESSION_TIMER_VOICE, /* it is held at most so long */
     SESSION_TIMER_COUNT
 };
 
@@ -92,6 +93,7 @@ struct session *session_create(const struct session_config *config, uint64_t now
             ? now_us + config->duration_max_us - SESSION_EXPIRING_US
             : TIME_NEVER;
     s->deadline_us[SESSION_TIMER_LAST_WORD] = TIME_NEVER;
+    s->deadline_us[SESSION_TIMER_VOICE] = TIME_NEVER;
     const struct backend_leg_config backend = {.session_id = s->id,
                                                .start = &config->backend_start,
                                                .random = config->random,
@@ -210,11 +212,21 @@ void session_end(struct session *s, enum session_end_reason reason, uint64_t now
 
 /* --- from the client -------------------------------------------------------------------------- */
 
+static void start_voice_if_heard(struct session *s, uint64_t now_us)
+{
+    if (s->deadline_us[SESSION_TIMER_VOICE] != TIME_NEVER &&
+        (client_leg_can_be_heard(s->client) || now_us >= s->deadline_us[SESSION_TIMER_VOICE])) {
+        s->deadline_us[SESSION_TIMER_VOICE] = TIME_NEVER;
+        voice_side_start(&s->voice, now_us);
+    }
+}
+
 static void connect_media(struct session *s, uint64_t now_us)
 {
     s->timeline.connected_us = now_us;
     s->deadline_us[SESSION_TIMER_SETUP] = TIME_NEVER;
-    voice_side_start(&s->voice, now_us);
+    s->deadline_us[SESSION_TIMER_VOICE] = now_us + SESSION_VOICE_HOLD_US;
+    start_voice_if_heard(s, now_us);
     backend_side_connected(&s->backend, client_leg_path(s->client).is_tcp, now_us);
     session_events_push(&s->events, (struct session_event){.kind = SESSION_EVENT_CONNECTED});
 }
@@ -279,6 +291,7 @@ enum client_leg_result session_input_datagram(struct session *s, struct bytes_sp
         voice_side_take_rtcp(&s->voice, s->client, plain, now_us);
     }
     take_client_events(s, now_us);
+    start_voice_if_heard(s, now_us);
     if (result == CLIENT_LEG_DTLS) {
         run_data(s, now_us);
     }
@@ -434,6 +447,7 @@ void session_tick(struct session *s, uint64_t now_us)
         run_data(s, now_us);
     }
     if (!s->is_ended && session_is_connected(s)) {
+        start_voice_if_heard(s, now_us);
         voice_side_tick(&s->voice, s->client, now_us);
         plan_end_when_drained(s, now_us);
     }

@@ -27,6 +27,8 @@
 #define SESSION_TENANT_BYTES 16
 /* How long before a planned end the client hears of it, unless the call is shorter. */
 #define SESSION_EXPIRING_US (30 * US_PER_S)
+/* How long the first words wait for a sign that the client can decrypt them. */
+#define SESSION_VOICE_HOLD_US (1500 * US_PER_MS)
 
 struct session_config {
     uint32_t session_id;
