@@ -26,13 +26,11 @@ static void fetch(void)
     methods.aes_128_gcm = EVP_CIPHER_fetch(NULL, "AES-128-GCM", NULL);
     methods.aes_256_gcm = EVP_CIPHER_fetch(NULL, "AES-256-GCM", NULL);
     methods.sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
-    methods.siphash = EVP_MAC_fetch(NULL, "SIPHASH", NULL);
     methods.hkdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
     evp_require(methods.aes_128_ecb != NULL, "fetch of AES-128-ECB");
     evp_require(methods.aes_128_gcm != NULL, "fetch of AES-128-GCM");
     evp_require(methods.aes_256_gcm != NULL, "fetch of AES-256-GCM");
     evp_require(methods.sha256 != NULL, "fetch of SHA256");
-    evp_require(methods.siphash != NULL, "fetch of SIPHASH");
     evp_require(methods.hkdf != NULL, "fetch of HKDF");
 }
 

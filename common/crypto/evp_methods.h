@@ -1,5 +1,5 @@
 /*
- * evp_methods.h - the ciphers, digest, MACs and KDF of libcrypto, fetched once for the process
+ * evp_methods.h - the ciphers, digest and KDF of libcrypto, fetched once for the process
  *
  * Inside this room only: it shows OpenSSL types. A fetch costs as much as a hundred packets, so it
  * happens at the first use; the methods are shared read-only between threads and never freed.
@@ -17,7 +17,6 @@ struct evp_methods {
     EVP_CIPHER *aes_128_gcm;
     EVP_CIPHER *aes_256_gcm;
     EVP_MD *sha256;
-    EVP_MAC *siphash;
     EVP_KDF *hkdf;
 };
 
