@@ -1,0 +1,179 @@
+/* relay_load.c - see relay_load.h */
+#include "tests/bench/relay_load.h"
+
+#include "tests/bench/load_clients.h"
+#include "tests/bench/load_clock.h"
+
+#include <stdlib.h>
+
+#define NS_PER_S        UINT64_C(1000000000)
+#define NS_PER_MS       UINT64_C(1000000)
+#define WINDOW          1024
+#define REQUEST_WINDOW  256
+#define REQUEST_PASSES  5
+#define REQUEST_WAIT_NS (20 * NS_PER_MS)
+#define SETTLE_NS       (200 * NS_PER_MS)
+/* Longer than the kernel keeps a thread of real-time priority off its CPU. */
+#define STALL_NS (200 * NS_PER_MS)
+#define QUIET_NS (2 * NS_PER_MS)
+
+struct relay_load {
+    struct key_ring *ring;
+    struct load_order order;
+    struct load_clients *clients;
+    struct load_shard *shard;
+    bool has_addresses; /* a copy loop sends all to one client */
+    uint64_t sequence;  /* of the next packet */
+};
+
+struct relay_load *relay_load_open(const struct net_addr *media, struct key_ring *ring)
+{
+    struct relay_load *l = calloc(1, sizeof(*l));
+    assert(l != NULL && ring != NULL);
+    l->ring = ring;
+    load_order_init(&l->order, 1);
+    l->clients = load_clients_open(ring, &l->order);
+    l->shard = load_shard_open(media, ring, &l->order);
+    return l;
+}
+
+void relay_load_close(struct relay_load *l)
+{
+    if (l != NULL) {
+        load_clients_close(l->clients);
+        load_shard_close(l->shard);
+        key_ring_destroy(l->ring);
+        free(l);
+    }
+}
+
+/* What a burst before this one gave up. */
+static void drain(struct relay_load *l)
+{
+    static struct load_figures ignored;
+    uint64_t heard_ns = load_clock_ns();
+    while (load_clock_ns() - heard_ns < QUIET_NS) {
+        if (load_shard_take(l->shard, false, &ignored) +
+                load_clients_take(l->clients, false, &ignored) >
+            0) {
+            heard_ns = load_clock_ns();
+        }
+    }
+}
+
+void relay_load_aim(struct relay_load *l, const struct load_target *target)
+{
+    drain(l);
+    load_order_init(&l->order, target->clients);
+    load_clients_begin(l->clients, &target->listen);
+    load_shard_begin(l->shard, target->manner, &target->internal);
+    l->has_addresses = target->manner != LOAD_WITHOUT_SHIMS;
+}
+
+/* --- connecting ------------------------------------------------------------------------------- */
+
+/* Until so many are connected, or it takes too long. */
+static void await_answers(struct relay_load *l, uint32_t wanted, uint64_t patience_ns)
+{
+    static struct load_figures ignored;
+    const uint64_t start_ns = load_clock_ns();
+    do {
+        (void)load_shard_take(l->shard, true, &ignored);
+        (void)load_clients_take(l->clients, true, &ignored);
+    } while (load_clients_connected(l->clients) < wanted &&
+             load_clock_ns() - start_ns < patience_ns);
+}
+
+bool relay_load_connect(struct relay_load *l)
+{
+    const uint32_t clients = l->order.clients;
+    for (int pass = 0; pass < REQUEST_PASSES; pass++) {
+        for (uint32_t first = 0; first < clients; first += LOAD_BATCH) {
+            load_clients_request(l->clients, first, LOAD_BATCH);
+            const bool is_full = pass == 0 && first > REQUEST_WINDOW;
+            await_answers(l, is_full ? first - REQUEST_WINDOW : 0, REQUEST_WAIT_NS);
+        }
+        await_answers(l, clients, SETTLE_NS);
+        if (load_clients_connected(l->clients) == clients) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- bursts ----------------------------------------------------------------------------------- */
+
+static uint64_t sent(const struct load_burst *burst, const struct load_figures *f)
+{
+    return burst->way == LOAD_DOWN ? f->down_sent : f->up_sent;
+}
+
+static uint64_t arrived(const struct load_burst *burst, const struct load_figures *f)
+{
+    return burst->way == LOAD_UP ? f->up_received : f->down_received;
+}
+
+static uint64_t on_the_way(const struct load_burst *burst, const struct load_figures *f)
+{
+    const uint64_t done = arrived(burst, f) + f->given_up;
+    return sent(burst, f) > done ? sent(burst, f) - done : 0;
+}
+
+/* How many packets may go now. */
+static size_t room(const struct load_burst *burst, const struct load_figures *f,
+                   uint64_t elapsed_ns)
+{
+    uint64_t count = 0;
+    if (burst->rate_hz > 0) {
+        const uint64_t due = elapsed_ns * burst->rate_hz / NS_PER_S;
+        count = due > sent(burst, f) ? due - sent(burst, f) : 0;
+    } else {
+        const uint64_t waiting = on_the_way(burst, f);
+        count = waiting + LOAD_BATCH <= WINDOW ? LOAD_BATCH : 0;
+    }
+    return count < LOAD_BATCH ? count : LOAD_BATCH;
+}
+
+static void send_packets(struct relay_load *l, const struct load_burst *burst, size_t count,
+                         struct load_figures *f)
+{
+    if (burst->way == LOAD_DOWN) {
+        const size_t taken = load_shard_send(l->shard, l->sequence, count);
+        f->down_sent += taken;
+        l->sequence += taken;
+    } else {
+        const size_t taken = load_clients_send(l->clients, l->sequence, count);
+        f->up_sent += taken;
+        l->sequence += taken;
+    }
+}
+
+static size_t take_packets(struct relay_load *l, const struct load_burst *burst,
+                           struct load_figures *f)
+{
+    return load_shard_take(l->shard, burst->way == LOAD_BOTH_WAYS, f) +
+           load_clients_take(l->clients, l->has_addresses, f);
+}
+
+void relay_load_run(struct relay_load *l, const struct load_burst *burst, struct load_figures *out)
+{
+    memset(out, 0, sizeof(*out));
+    const uint64_t start_ns = load_clock_ns();
+    uint64_t progress_ns = start_ns;
+    for (uint64_t now_ns = start_ns;
+         now_ns - start_ns < burst->duration_ns || on_the_way(burst, out) > 0;
+         now_ns = load_clock_ns()) {
+        const size_t count =
+            now_ns - start_ns < burst->duration_ns ? room(burst, out, now_ns - start_ns) : 0;
+        if (count > 0) {
+            send_packets(l, burst, count, out);
+        }
+        if (take_packets(l, burst, out) > 0) {
+            progress_ns = now_ns;
+        } else if (now_ns > progress_ns + STALL_NS) {
+            out->given_up += on_the_way(burst, out);
+            progress_ns = now_ns;
+        }
+    }
+    out->taken_ns = load_clock_ns() - start_ns;
+}

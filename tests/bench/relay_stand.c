@@ -1,0 +1,139 @@
+/* relay_stand.c - see relay_stand.h */
+#include "tests/bench/relay_stand.h"
+
+#include "tests/bench/copy_loop.h"
+#include "tests/bench/load_clock.h"
+#include "tests/bench/pinned.h"
+#include "tests/bench/process_cpu.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define RELAY_CPU  0
+#define LOAD_CPU   1
+#define RELAY_FIFO 40
+#define LOAD_FIFO  50
+
+#define FIRST_PORT      20000
+#define PORTS_OF_STAND  400
+#define INTERNAL_OFFSET 200
+#define FIRST_ADMIN     7800
+
+/* A confirmed flow lives for 60 s without a downlink. */
+#define CONNECTED_NS (UINT64_C(25) * 1000000000)
+/* What a process does about having been stopped is no part of a burst; and who runs before all
+ * others must rest for a twentieth of each second, or the kernel sees to it. */
+#define REST_MS 40
+
+static struct net_addr loopback(unsigned port)
+{
+    return (struct net_addr){.ip = {[10] = 0xff, 0xff, 127, 0, 0, 1}, .port = (uint16_t)port};
+}
+
+static bool start_relay(struct relay_stand *s, const char *folder, unsigned number,
+                        struct fault *fault)
+{
+    struct relay_process_config *c = &s->relay;
+    *c = (struct relay_process_config){.media = RELAY_STAND_MEDIA,
+                                       .admin_port = (uint16_t)(FIRST_ADMIN + 2 * number),
+                                       .flows = s->config.clients,
+                                       .cpu = RELAY_CPU,
+                                       .fifo_priority = s->config.is_polling ? 0 : RELAY_FIFO,
+                                       .has_no_trains = s->config.has_no_trains,
+                                       .is_polling = s->config.is_polling,
+                                       .gather_us = s->config.gather_us};
+    const int len = snprintf(c->folder, sizeof(c->folder), "%s/%u", folder, number);
+    if (len < 0 || (size_t)len >= sizeof(c->folder) || mkdir(c->folder, 0700) != 0) {
+        return fault_set(fault, FAULT_SYSTEM, "mkdir in %s: %s", folder, strerror(errno));
+    }
+    (void)net_addr_format(&s->target.listen, c->listen, sizeof(c->listen));
+    (void)net_addr_format(&s->target.internal, c->internal, sizeof(c->internal));
+    s->pid = relay_process_start(c, fault);
+    return s->pid > 0 && relay_process_announce(c, s->pid, fault);
+}
+
+static bool start_copy_loop(struct relay_stand *s, struct fault *fault)
+{
+    const struct copy_loop_config config = {.listen = s->target.listen,
+                                            .internal = s->target.internal,
+                                            .media = loopback(6000),
+                                            .client = load_client_address(0),
+                                            .cpu = RELAY_CPU,
+                                            .fifo_priority = RELAY_FIFO};
+    s->pid = copy_loop_start(&config);
+    return s->pid > 0 || fault_set(fault, FAULT_SYSTEM, "fork: %s", strerror(errno));
+}
+
+bool relay_stand_start(struct relay_stand *s, const struct relay_stand_config *config,
+                       const char *folder, unsigned number, struct fault *fault)
+{
+    const unsigned port = FIRST_PORT + PORTS_OF_STAND * number;
+    *s = (struct relay_stand){.config = *config,
+                              .target = {.listen = loopback(port),
+                                         .internal = loopback(port + INTERNAL_OFFSET),
+                                         .clients = config->clients,
+                                         .manner = config->kind != RELAY_STAND_RELAY
+                                                       ? LOAD_WITHOUT_SHIMS
+                                                   : config->has_no_trains ? LOAD_SINGLY
+                                                                           : LOAD_IN_TRAINS}};
+    bool is_started = true;
+    if (config->kind == RELAY_STAND_RELAY) {
+        is_started = start_relay(s, folder, number, fault);
+    } else if (config->kind == RELAY_STAND_COPY_LOOP) {
+        is_started = start_copy_loop(s, fault);
+    } else {
+        s->target.listen = loopback(6000);
+    }
+    if (is_started && s->pid > 0) {
+        (void)kill(s->pid, SIGSTOP);
+    }
+    return is_started;
+}
+
+void relay_stand_stop(struct relay_stand *s)
+{
+    if (s->pid > 0 && s->config.kind == RELAY_STAND_RELAY) {
+        relay_process_stop(s->pid);
+    } else {
+        copy_loop_stop(s->pid);
+    }
+    s->pid = 0;
+}
+
+static void prepare(struct relay_stand *s, struct relay_load *load)
+{
+    if (s->pid > 0) {
+        (void)kill(s->pid, SIGCONT);
+    }
+    (void)poll(NULL, 0, REST_MS);
+    relay_load_aim(load, &s->target);
+    if (s->config.kind == RELAY_STAND_RELAY &&
+        (s->connected_ns == 0 || load_clock_ns() - s->connected_ns > CONNECTED_NS)) {
+        const bool is_connected = relay_load_connect(load);
+        assert(is_connected);
+        s->connected_ns = load_clock_ns();
+    }
+}
+
+void relay_stand_burst(struct relay_stand *s, struct relay_load *load,
+                       const struct load_burst *burst, struct relay_burst *out)
+{
+    pinned_enter(LOAD_CPU, 0);
+    prepare(s, load);
+    const uint64_t before_ns = s->pid > 0 ? process_cpu_ns(s->pid) : 0;
+    pinned_enter(LOAD_CPU, LOAD_FIFO);
+    relay_load_run(load, burst, &out->figures);
+    pinned_enter(LOAD_CPU, 0);
+    const uint64_t used_ns = s->pid > 0 ? process_cpu_ns(s->pid) - before_ns : 0;
+    if (s->pid > 0) {
+        (void)kill(s->pid, SIGSTOP);
+    }
+    const struct load_figures *f = &out->figures;
+    const uint64_t packets = f->up_received + f->down_received;
+    assert(packets > 0);
+    out->ns = (double)used_ns / (double)packets;
+    out->busy = (double)used_ns / (double)f->taken_ns;
+}
