@@ -79,26 +79,12 @@ static void a_look_up_is_of_use_for_20_ms_and_a_store_for_ever(void **state)
     flow_cache_queue_destroy(q);
 }
 
-static void look_ups_are_forgotten_together_when_redis_goes(void **state)
-{
-    (void)state;
-    struct flow_cache_queue *q = flow_cache_queue_create();
-    (void)put(q, FLOW_CACHE_STORE, 1, 0);
-    (void)put(q, FLOW_CACHE_LOOK_UP, 2, START_US);
-    (void)put(q, FLOW_CACHE_LOOK_UP, 3, START_US);
-    assert_int_equal(flow_cache_queue_drop_lookups(q), 2);
-    assert_int_equal(take(q, FLOW_CACHE_LOOK_UP), -1);
-    assert_int_equal(take(q, FLOW_CACHE_STORE), 1);
-    flow_cache_queue_destroy(q);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_comes_out_in_its_order),
         cmocka_unit_test(the_oldest_gives_its_place_when_full),
         cmocka_unit_test(a_look_up_is_of_use_for_20_ms_and_a_store_for_ever),
-        cmocka_unit_test(look_ups_are_forgotten_together_when_redis_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

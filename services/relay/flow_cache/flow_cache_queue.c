@@ -61,13 +61,6 @@ size_t flow_cache_queue_expire(struct flow_cache_queue *q, uint64_t now_us)
     return before - ring->count;
 }
 
-size_t flow_cache_queue_drop_lookups(struct flow_cache_queue *q)
-{
-    const size_t count = q->ring[FLOW_CACHE_LOOK_UP].count;
-    q->ring[FLOW_CACHE_LOOK_UP].count = 0;
-    return count;
-}
-
 bool flow_cache_queue_take(struct flow_cache_queue *q, enum flow_cache_request_kind kind,
                            struct flow_cache_request *out)
 {

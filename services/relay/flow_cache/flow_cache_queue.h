@@ -33,8 +33,6 @@ MUST_USE bool flow_cache_queue_put(struct flow_cache_queue *q,
                                    const struct flow_cache_request *request);
 /* Forgets look-ups that are too old; returns how many. */
 size_t flow_cache_queue_expire(struct flow_cache_queue *q, uint64_t now_us);
-/* Forgets all look-ups; returns how many. */
-size_t flow_cache_queue_drop_lookups(struct flow_cache_queue *q);
 /* The next of this kind; false when none waits. */
 MUST_USE bool flow_cache_queue_take(struct flow_cache_queue *q, enum flow_cache_request_kind kind,
                                     struct flow_cache_request *out);

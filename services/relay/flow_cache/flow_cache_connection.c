@@ -1,0 +1,342 @@
+/* flow_cache_connection.c - see flow_cache_connection.h
+ *
+ * Not the asynchronous half of hiredis: its callbacks run inside of our calls, and also while a
+ * connection is freed. The synchronous half on a socket that does not block does the same work and
+ * is polled like everything else here (docs/decisions/0025-flow-cache.md). */
+#include "services/relay/flow_cache/flow_cache_connection.h"
+
+#include "common/runtime/log.h"
+
+#include <hiredis/hiredis.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ARGUMENTS_MAX   5
+#define GREETINGS_MAX   3 /* AUTH, SELECT, PING */
+#define COMMANDS_MAX    (FLOW_CACHE_IN_FLIGHT_MAX + GREETINGS_MAX)
+#define NUMBER_CAP      12
+#define WRONG_TYPE_TEXT "WRONGTYPE"
+
+enum command { COMMAND_AUTH, COMMAND_SELECT, COMMAND_PING, COMMAND_GET, COMMAND_SET };
+
+static const char *const command_name[] = {
+    [COMMAND_AUTH] = "AUTH", [COMMAND_SELECT] = "SELECT", [COMMAND_PING] = "PING",
+    [COMMAND_GET] = "GET",   [COMMAND_SET] = "SET",
+};
+
+/* A command that was sent and has no answer. */
+struct debt {
+    enum command command;
+    uint64_t sent_us;
+    struct flow_cache_request request; /* GET, SET */
+};
+
+struct flow_cache_connection {
+    redisContext *redis;
+    redisReplyObjectFunctions make_reply;
+    struct debt debt[COMMANDS_MAX]; /* a ring */
+    size_t first;
+    size_t count;
+    size_t owed[2];   /* by kind of request */
+    uint64_t sent_us; /* the last command */
+    bool is_greeted;
+};
+
+/* We ask for nothing that a list answers. A list is memory that grows until its end comes. */
+static void *refuse_list(const redisReadTask *task, int elements)
+{
+    (void)task;
+    (void)elements;
+    return NULL;
+}
+
+static void owe(struct flow_cache_connection *c, enum command command,
+                const struct flow_cache_request *request, uint64_t now_us)
+{
+    assert(c->count < COMMANDS_MAX);
+    c->debt[(c->first + c->count) % COMMANDS_MAX] =
+        (struct debt){.command = command, .sent_us = now_us, .request = *request};
+    c->count++;
+    c->sent_us = now_us;
+}
+
+/* argument[0] is the command's name. False without memory. */
+static bool append(struct flow_cache_connection *c, const char *const *argument, size_t count)
+{
+    const char *text[ARGUMENTS_MAX];
+    size_t len[ARGUMENTS_MAX];
+    for (size_t i = 0; i < count; i++) {
+        text[i] = argument[i];
+        len[i] = strlen(argument[i]);
+    }
+    return redisAppendCommandArgv(c->redis, (int)count, text, len) == REDIS_OK;
+}
+
+static bool say(struct flow_cache_connection *c, enum command command, const char *const *argument,
+                size_t count, uint64_t now_us)
+{
+    if (!append(c, argument, count)) {
+        return false;
+    }
+    owe(c, command, &(struct flow_cache_request){0}, now_us);
+    return true;
+}
+
+static bool greet(struct flow_cache_connection *c, const struct flow_cache_url *url,
+                  uint64_t now_us)
+{
+    char database[NUMBER_CAP];
+    const char *const auth[] = {"AUTH", url->user, url->password};
+    const char *const auth_default[] = {"AUTH", url->password};
+    const char *const select[] = {"SELECT", database};
+    const char *const ping[] = {"PING"};
+    (void)snprintf(database, sizeof(database), "%u", url->database);
+    bool is_said = true;
+    if (url->user[0] != '\0') {
+        is_said = say(c, COMMAND_AUTH, auth, COUNT_OF(auth), now_us);
+    } else if (url->password[0] != '\0') {
+        is_said = say(c, COMMAND_AUTH, auth_default, COUNT_OF(auth_default), now_us);
+    }
+    if (url->database != 0) {
+        is_said = is_said && say(c, COMMAND_SELECT, select, COUNT_OF(select), now_us);
+    }
+    return is_said && say(c, COMMAND_PING, ping, COUNT_OF(ping), now_us);
+}
+
+struct flow_cache_connection *flow_cache_connection_open(const struct net_addr *address,
+                                                         const struct flow_cache_url *url,
+                                                         uint64_t now_us, struct fault *fault)
+{
+    char ip[NET_ADDR_TEXT_CAP];
+    struct flow_cache_connection *c = calloc(1, sizeof(*c));
+    if (c == NULL) {
+        (void)fault_set(fault, FAULT_SYSTEM, "out of memory");
+        return NULL;
+    }
+    c->redis = redisConnectNonBlock(net_addr_format_ip(address, ip, sizeof(ip)), address->port);
+    if (c->redis == NULL || c->redis->err != 0) {
+        (void)fault_set(fault, FAULT_LIBRARY, "connect: %s",
+                        c->redis == NULL ? "out of memory" : c->redis->errstr);
+        flow_cache_connection_close(c);
+        return NULL;
+    }
+    c->make_reply = *c->redis->reader->fn;
+    c->make_reply.createArray = refuse_list;
+    c->redis->reader->fn = &c->make_reply;
+    if (!greet(c, url, now_us)) {
+        (void)fault_set(fault, FAULT_SYSTEM, "out of memory");
+        flow_cache_connection_close(c);
+        return NULL;
+    }
+    return c;
+}
+
+void flow_cache_connection_close(struct flow_cache_connection *c)
+{
+    if (c == NULL) {
+        return;
+    }
+    redisFree(c->redis);
+    free(c);
+}
+
+int flow_cache_connection_fd(const struct flow_cache_connection *c)
+{
+    return c->redis->fd;
+}
+
+bool flow_cache_connection_has_output(const struct flow_cache_connection *c)
+{
+    return sdslen(c->redis->obuf) > 0;
+}
+
+bool flow_cache_connection_is_greeted(const struct flow_cache_connection *c)
+{
+    return c->is_greeted;
+}
+
+size_t flow_cache_connection_in_flight(const struct flow_cache_connection *c)
+{
+    return c->count;
+}
+
+size_t flow_cache_connection_owes(const struct flow_cache_connection *c,
+                                  enum flow_cache_request_kind kind)
+{
+    return c->owed[kind];
+}
+
+bool flow_cache_connection_send(struct flow_cache_connection *c,
+                                const struct flow_cache_request *request, uint64_t now_us)
+{
+    char key[FLOW_CACHE_KEY_CAP];
+    char value[FLOW_CACHE_VALUE_BYTES_MAX + 1];
+    char life[NUMBER_CAP];
+    const bool is_store = request->kind == FLOW_CACHE_STORE;
+    assert(c->is_greeted && c->count < FLOW_CACHE_IN_FLIGHT_MAX);
+    if (!flow_cache_write_key(&request->key, key) ||
+        (is_store && !flow_cache_write_value(&request->flow, value))) {
+        return false;
+    }
+    (void)snprintf(life, sizeof(life), "%d", FLOW_CACHE_ENTRY_LIFE_S);
+    const char *const set[] = {"SET", key, value, "EX", life};
+    const char *const get[] = {"GET", key};
+    if (!append(c, is_store ? set : get, is_store ? COUNT_OF(set) : COUNT_OF(get))) {
+        return false;
+    }
+    owe(c, is_store ? COMMAND_SET : COMMAND_GET, request, now_us);
+    c->owed[request->kind]++;
+    return true;
+}
+
+static bool library_fault(const struct flow_cache_connection *c, struct fault *fault)
+{
+    return fault_set(fault, FAULT_LIBRARY, "%s", c->redis->errstr);
+}
+
+bool flow_cache_connection_write(struct flow_cache_connection *c, struct fault *fault)
+{
+    int is_done = 0;
+    return !flow_cache_connection_has_output(c) ||
+           redisBufferWrite(c->redis, &is_done) == REDIS_OK || library_fault(c, fault);
+}
+
+bool flow_cache_connection_read(struct flow_cache_connection *c, struct fault *fault)
+{
+    return redisBufferRead(c->redis) == REDIS_OK || library_fault(c, fault);
+}
+
+static bool is_error(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_ERROR;
+}
+
+static bool is_status(const redisReply *reply, const char *text)
+{
+    return reply->type == REDIS_REPLY_STATUS &&
+           bytes_equal(bytes_view_of(reply->str, reply->len), bytes_view_of_text(text));
+}
+
+static enum flow_cache_result read_get(const redisReply *reply, struct cached_flow *out)
+{
+    switch (reply->type) {
+    case REDIS_REPLY_NIL:
+        return FLOW_CACHE_ABSENT;
+    case REDIS_REPLY_STRING:
+        return flow_cache_read_value(bytes_view_of(reply->str, reply->len), out)
+                   ? FLOW_CACHE_FOUND
+                   : FLOW_CACHE_MALFORMED;
+    case REDIS_REPLY_ERROR:
+        return strncmp(reply->str, WRONG_TYPE_TEXT, sizeof(WRONG_TYPE_TEXT) - 1) == 0
+                   ? FLOW_CACHE_MALFORMED
+                   : FLOW_CACHE_REFUSED;
+    default:
+        return FLOW_CACHE_MALFORMED;
+    }
+}
+
+static void read_reply(struct flow_cache_connection *c, const struct debt *debt,
+                       const redisReply *reply, struct flow_cache_reply *out)
+{
+    *out = (struct flow_cache_reply){.request = debt->request};
+    c->owed[debt->request.kind]--;
+    if (debt->command == COMMAND_GET) {
+        out->result = read_get(reply, &out->flow);
+    } else {
+        out->result = is_status(reply, "OK") ? FLOW_CACHE_FOUND : FLOW_CACHE_REFUSED;
+    }
+    if (out->result == FLOW_CACHE_REFUSED) {
+        const struct bytes_view text =
+            is_error(reply) ? bytes_view_of(reply->str, reply->len) : bytes_view_of_text("?");
+        (void)log_escape(text, out->refusal, sizeof(out->refusal));
+    }
+}
+
+/* An answer to what we said of our own accord. */
+static bool read_greeting(struct flow_cache_connection *c, enum command command,
+                          const redisReply *reply, struct fault *fault)
+{
+    char text[FLOW_CACHE_REFUSAL_CAP];
+    if (!is_status(reply, command == COMMAND_PING ? "PONG" : "OK")) {
+        const struct bytes_view said =
+            is_error(reply) ? bytes_view_of(reply->str, reply->len) : bytes_view_of_text("?");
+        return fault_set(fault, FAULT_LIBRARY, "%s: %s", command_name[command],
+                         log_escape(said, text, sizeof(text)));
+    }
+    c->is_greeted = c->is_greeted || command == COMMAND_PING;
+    return true;
+}
+
+/* The next answer, NULL when no whole one is here. */
+static bool next_reply(struct flow_cache_connection *c, redisReply **out, struct fault *fault)
+{
+    void *reply = NULL;
+    if (redisGetReplyFromReader(c->redis, &reply) != REDIS_OK) {
+        return library_fault(c, fault);
+    }
+    *out = reply;
+    const redisReader *reader = c->redis->reader;
+    if (reply == NULL && reader->len - reader->pos > FLOW_CACHE_ANSWER_BYTES_MAX) {
+        return fault_set(fault, FAULT_LIMIT, "an answer of more than %d bytes",
+                         FLOW_CACHE_ANSWER_BYTES_MAX);
+    }
+    return true;
+}
+
+enum flow_cache_taken flow_cache_connection_take(struct flow_cache_connection *c,
+                                                 struct flow_cache_reply *out, struct fault *fault)
+{
+    for (;;) {
+        redisReply *reply = NULL;
+        if (!next_reply(c, &reply, fault)) {
+            return FLOW_CACHE_BROKEN;
+        }
+        if (reply == NULL) {
+            return FLOW_CACHE_NONE;
+        }
+        if (c->count == 0) {
+            freeReplyObject(reply);
+            (void)fault_set(fault, FAULT_LIBRARY, "an answer that nobody asked for");
+            return FLOW_CACHE_BROKEN;
+        }
+        const struct debt *debt = &c->debt[c->first];
+        const bool is_request = debt->command == COMMAND_GET || debt->command == COMMAND_SET;
+        c->first = (c->first + 1) % COMMANDS_MAX;
+        c->count--;
+        bool is_good = true;
+        if (is_request) {
+            read_reply(c, debt, reply, out);
+        } else {
+            is_good = read_greeting(c, debt->command, reply, fault);
+        }
+        freeReplyObject(reply);
+        if (!is_good) {
+            return FLOW_CACHE_BROKEN;
+        }
+        if (is_request) {
+            return FLOW_CACHE_REPLY;
+        }
+    }
+}
+
+bool flow_cache_connection_tick(struct flow_cache_connection *c, struct fault *fault,
+                                uint64_t now_us)
+{
+    const char *const ping[] = {"PING"};
+    if (now_us < flow_cache_connection_next_timeout(c)) {
+        return true;
+    }
+    if (c->count > 0) {
+        return fault_set(fault, FAULT_LIMIT, "no answer to %s within %u ms",
+                         command_name[c->debt[c->first].command],
+                         (unsigned)(FLOW_CACHE_PATIENCE_US / US_PER_MS));
+    }
+    return say(c, COMMAND_PING, ping, COUNT_OF(ping), now_us) ||
+           fault_set(fault, FAULT_SYSTEM, "out of memory");
+}
+
+uint64_t flow_cache_connection_next_timeout(const struct flow_cache_connection *c)
+{
+    return c->count > 0 ? c->debt[c->first].sent_us + FLOW_CACHE_PATIENCE_US
+                        : c->sent_us + FLOW_CACHE_IDLE_US;
+}
