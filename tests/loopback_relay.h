@@ -24,7 +24,8 @@ struct loopback_relay {
     struct relay_config config;
     struct relay_worker *worker[LOOPBACK_RELAY_WORKERS];
     metric_value beat[LOOPBACK_RELAY_WORKERS];
-    struct key_ring *ring; /* the transceiver's */
+    struct flow_cache *cache; /* NULL = none */
+    struct key_ring *ring;    /* the transceiver's */
     int client;
     int transceiver;
 };
@@ -36,7 +37,8 @@ static inline struct relay_worker *loopback_relay_open_worker(struct loopback_re
                                                .index = index,
                                                .worker_count = LOOPBACK_RELAY_WORKERS,
                                                .cpu = -1,
-                                               .beat = &w->beat[index]};
+                                               .beat = &w->beat[index],
+                                               .cache = w->cache};
     return relay_worker_open(
         &config, key_ring_from_secret(LOOPBACK_RELAY_KEY_ID, loopback_relay_secret), fault);
 }
@@ -64,12 +66,17 @@ static inline void loopback_relay_close_workers(struct loopback_relay *w)
     }
 }
 
-static inline void loopback_relay_open(struct loopback_relay *w)
+/* cache: NULL for none. */
+static inline void loopback_relay_open_with(struct loopback_relay *w, struct flow_cache *cache,
+                                            size_t flow_cap)
 {
     log_open("test", LOG_ERROR, LOG_TEXT);
-    *w = (struct loopback_relay){.config = {.socket_buffer_bytes = 65536,
+    *w = (struct loopback_relay){.cache = cache,
+                                 .config = {.socket_buffer_bytes = 65536,
+                                            .cache_budget = {20000, 20000},
                                             .forwarder = {.cluster_id = LOOPBACK_RELAY_CLUSTER,
-                                                          .flow_cap = FLOW_CAP_MIN,
+                                                          .flow_cap = flow_cap,
+                                                          .has_cache = cache != NULL,
                                                           .source_flows_per_s = 200,
                                                           .source_flows_burst = 400,
                                                           .allow_private_clients = true,
@@ -85,6 +92,11 @@ static inline void loopback_relay_open(struct loopback_relay *w)
     }
     w->client = far_end_bind(SOCK_DGRAM);
     w->transceiver = far_end_bind(SOCK_DGRAM);
+}
+
+static inline void loopback_relay_open(struct loopback_relay *w)
+{
+    loopback_relay_open_with(w, NULL, FLOW_CAP_MIN);
 }
 
 static inline void loopback_relay_start(struct loopback_relay *w)

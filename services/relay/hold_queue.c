@@ -168,7 +168,8 @@ static void end(struct hold_queue *q, uint16_t *link, struct held_batch *out)
 {
     const uint16_t at = *link;
     struct place *place = &q->place[at];
-    *out = (struct held_batch){.client = place->client, .count = place->count};
+    *out = (struct held_batch){
+        .client = place->client, .since_us = place->until_us - HOLD_TIME_US, .count = place->count};
     for (size_t i = 0; i < place->count; i++) {
         const size_t slot = slot_of(q, place, i);
         out->datagram[i] = (struct held_datagram){.data = q->slot[slot] + HOLD_HEADROOM,

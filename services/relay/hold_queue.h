@@ -51,6 +51,7 @@ struct held_datagram {
 /* All of one client; valid until the next put. */
 struct held_batch {
     struct net_addr client;
+    uint64_t since_us; /* when the oldest one of all came */
     struct held_datagram datagram[HOLD_PER_CLIENT];
     size_t count;
 };

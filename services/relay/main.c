@@ -2,6 +2,7 @@
 #include "common/runtime/admin_http.h"
 #include "common/runtime/log.h"
 #include "common/runtime/process.h"
+#include "services/relay/cache_metrics.h"
 #include "services/relay/relay_control.h"
 #include "services/relay/relay_self_test.h"
 #include "services/relay/worker_cpus.h"
@@ -18,6 +19,8 @@ struct relay {
     struct relay_config config;
     struct relay_metrics metrics; /* and the workers */
     struct relay_control *control;
+    struct flow_cache *cache; /* NULL = none is configured */
+    struct cache_metrics cache_metrics;
     struct key_ring *ring;
     int signal_fd;
 };
@@ -41,7 +44,8 @@ static bool open_workers(struct relay *r, struct fault *fault)
                                                    .index = i,
                                                    .worker_count = count,
                                                    .cpu = worker_cpus_choose(&cpus, i, count),
-                                                   .beat = admin_http_add_loop(beat_name[i])};
+                                                   .beat = admin_http_add_loop(beat_name[i]),
+                                                   .cache = r->cache};
         struct key_ring *copy = key_ring_copy(r->ring);
         if (copy == NULL) {
             return fault_set(fault, FAULT_SYSTEM, "key ring: out of memory");
@@ -55,6 +59,17 @@ static bool open_workers(struct relay *r, struct fault *fault)
     log_info("relay.workers count=%u cpus=%zu pinned=%s flows=%zu", count, cpus.count,
              worker_cpus_choose(&cpus, 0, count) >= 0 ? "yes" : "no", r->config.forwarder.flow_cap);
     return true;
+}
+
+/* It connects in its own time: a relay does not wait for Redis, neither now nor later. */
+static bool start_cache(struct relay *r, struct fault *fault)
+{
+    if (!r->config.forwarder.has_cache) {
+        return true;
+    }
+    r->cache = flow_cache_start(&r->config.flow_cache, RELAY_WORKERS_MAX, fault);
+    explicit_bzero(r->config.flow_cache.password, sizeof(r->config.flow_cache.password));
+    return r->cache != NULL;
 }
 
 static void log_sockets(const struct relay *r)
@@ -100,7 +115,8 @@ static bool start(struct relay *r, struct fault *fault)
         return false;
     }
     r->ring = key_ring_load(r->config.keys_directory, fault);
-    if (r->ring == NULL || !open_workers(r, fault) || !start_workers(r, fault)) {
+    if (r->ring == NULL || !start_cache(r, fault) || !open_workers(r, fault) ||
+        !start_workers(r, fault)) {
         return false;
     }
     log_info("keys.loaded active=%02u", key_ring_active_id(r->ring));
@@ -110,6 +126,10 @@ static bool start(struct relay *r, struct fault *fault)
         return false;
     }
     relay_metrics_register(&r->metrics);
+    if (r->cache != NULL) {
+        r->cache_metrics = (struct cache_metrics){.relay = &r->metrics, .cache = r->cache};
+        cache_metrics_register(&r->cache_metrics);
+    }
     metric_set(admin_http_add_condition("sockets_bound"), 1);
     metric_set(admin_http_add_condition("keys_loaded"), 1);
     if (!admin_http_start(SERVICE, &r->config.admin_listen, fault)) {
@@ -132,6 +152,7 @@ static void stop(struct relay *r)
     for (size_t i = 0; i < r->metrics.worker_count; i++) {
         relay_worker_close(r->metrics.worker[i]);
     }
+    flow_cache_stop(r->cache);
     key_ring_destroy(r->ring);
 }
 

@@ -100,6 +100,24 @@ static void read_forwarder(struct yaml_reader *r, struct forwarder_config *f)
         (uint32_t)yaml_reader_u64(r, "new_flows_per_source.burst", 1, RATE_BUCKETS_BURST_MAX, 400);
 }
 
+/* Empty: no flow cache. */
+static void read_flow_cache(struct yaml_reader *r, struct relay_config *c)
+{
+    char text[FLOW_CACHE_URL_CAP];
+    yaml_reader_text(r, "flow_cache", "", text, sizeof(text));
+    c->forwarder.has_cache = text[0] != '\0';
+    if (c->forwarder.has_cache && !flow_cache_url_parse(text, &c->flow_cache)) {
+        /* Not the text itself: it may hold a password. */
+        yaml_reader_fail(r, "flow_cache", "is not redis://[[user]:password@]host:port[/0..%d]",
+                         FLOW_CACHE_DATABASE_MAX);
+    }
+    explicit_bzero(text, sizeof(text));
+    c->cache_budget = (struct cache_budget){
+        .lookups_per_s =
+            (uint32_t)yaml_reader_u64(r, "flow_cache_lookups.per_second", 1, HOLD_RATE_MAX, 20000),
+        .burst = (uint32_t)yaml_reader_u64(r, "flow_cache_lookups.burst", 1, HOLD_RATE_MAX, 20000)};
+}
+
 bool relay_config_load(const char *path, struct relay_config *out, struct fault *fault)
 {
     static const char *const level[] = {"debug", "info", "warn", "error", NULL};
@@ -113,6 +131,7 @@ bool relay_config_load(const char *path, struct relay_config *out, struct fault 
     yaml_reader_text(r, "keys", NULL, c->keys_directory, sizeof(c->keys_directory));
     read_workers(r, c);
     read_forwarder(r, &c->forwarder);
+    read_flow_cache(r, c);
     c->socket_buffer_bytes =
         (size_t)yaml_reader_size(r, "socket_buffer", 65536, 1u << 30, 4u << 20);
     yaml_reader_text(r, "control_listen", NULL, c->control_url, sizeof(c->control_url));

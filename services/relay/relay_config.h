@@ -6,10 +6,18 @@
 
 #include "common/base/status.h"
 #include "common/runtime/log.h"
+#include "services/relay/flow_cache/flow_cache_url.h"
 #include "services/relay/forwarder.h"
+#include "services/relay/hold_queue.h"
 
 #define RELAY_WORKERS_MAX FORWARDER_INTERNAL_PORTS /* each needs an internal port */
 #define RELAY_TEXT_CAP    272
+
+/* Look-ups in the flow cache, of all workers together. */
+struct cache_budget {
+    uint32_t lookups_per_s;
+    uint32_t burst;
+};
 
 struct relay_config {
     char keys_directory[RELAY_TEXT_CAP];
@@ -20,6 +28,8 @@ struct relay_config {
     enum log_level log_level;
     enum log_format log_format;
     bool allow_core_dumps;
+    struct flow_cache_url flow_cache; /* if forwarder.has_cache; holds a password */
+    struct cache_budget cache_budget;
     struct forwarder_config forwarder; /* public and internal addresses, limits */
 };
 

@@ -9,7 +9,7 @@ static const uint32_t time_bound_us[] = {10,   20,   50,    100,   200,   500,  
 void relay_counters_init(struct relay_counters *c)
 {
     struct metric_histogram *histogram[] = {&c->residence[RELAY_UP], &c->residence[RELAY_DOWN],
-                                            &c->lag};
+                                            &c->lag, &c->cache_wait};
     *c = (struct relay_counters){0};
     for (size_t i = 0; i < COUNT_OF(histogram); i++) {
         histogram[i]->bound_us = time_bound_us;

@@ -13,6 +13,7 @@
 #include "common/udp/udp_receiver.h"
 #include "common/udp/udp_sender.h"
 #include "services/relay/forwarder.h"
+#include "services/relay/hold_queue.h"
 
 enum relay_direction { RELAY_UP, RELAY_DOWN, RELAY_DIRECTION_COUNT };
 
@@ -24,8 +25,15 @@ struct relay_counters {
     metric_value flows[FLOW_STATE_COUNT];
     metric_value flows_evicted[FLOW_STATE_COUNT];
     metric_value routes;
-    metric_value lessons_lost;    /* another worker's inbox was full */
-    metric_value client_heard_us; /* a client's datagram was last forwarded; 0 = never */
+    metric_value held[HOLD_RESULT_COUNT]; /* datagrams that only lacked a flow */
+    metric_value held_now;
+    metric_value cache_away; /* likewise, and there was no cache to ask */
+    metric_value from_cache[FORWARD_CACHE_RESULT_COUNT];
+    metric_value cache_timeouts;        /* clients whose look-up was not answered in time */
+    metric_value cache_requests_lost;   /* the cache's pipe was full */
+    struct metric_histogram cache_wait; /* from a client's first datagram to the answer */
+    metric_value lessons_lost;          /* another worker's inbox was full */
+    metric_value client_heard_us;       /* a client's datagram was last forwarded; 0 = never */
     struct metric_histogram residence[RELAY_DIRECTION_COUNT]; /* kernel to sent, some datagrams */
     struct metric_histogram lag; /* turns of the loop: the longest that a datagram waits for it */
 };

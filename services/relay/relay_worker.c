@@ -4,6 +4,7 @@
 #include "common/runtime/clock.h"
 #include "common/runtime/log.h"
 #include "services/relay/relay_socket.h"
+#include "services/relay/worker_cache.h"
 #include "services/relay/worker_downlink.h"
 #include "services/relay/worker_uplink.h"
 
@@ -20,12 +21,15 @@
 
 /* In the epoll's events, beside the indices of sockets. */
 #define INBOX_NUMBER WORKER_SOCKETS_MAX
+#define CACHE_NUMBER (WORKER_SOCKETS_MAX + 1)
+#define EVENTS_MAX   (WORKER_SOCKETS_MAX + 2)
 
 struct relay_worker {
     struct relay_worker_config config;
     struct forwarder *forwarder;
     struct worker_inbox inbox;
     struct worker_sockets sockets;
+    struct worker_cache cache;
     struct worker_uplink uplink;
     struct worker_downlink downlink;
 
@@ -38,6 +42,21 @@ struct relay_worker {
 };
 
 /* --- Life ------------------------------------------------------------------------------------- */
+
+/* Each worker has its share of the process's look-ups. */
+static bool open_cache(struct relay_worker *w)
+{
+    const struct relay_config *relay = w->config.relay;
+    const unsigned count = w->config.worker_count;
+    const struct worker_cache_config config = {
+        .cache = w->config.cache,
+        .port = w->config.index,
+        .budget = {.lookups_per_s = (relay->cache_budget.lookups_per_s + count - 1) / count,
+                   .burst = (relay->cache_budget.burst + count - 1) / count},
+        .cluster_id = relay->forwarder.cluster_id,
+    };
+    return worker_cache_open(&w->cache, &config, w->forwarder, &w->counters);
+}
 
 static bool open_parts(struct relay_worker *w, struct key_ring *ring, struct fault *fault)
 {
@@ -52,11 +71,13 @@ static bool open_parts(struct relay_worker *w, struct key_ring *ring, struct fau
         !worker_sockets_watch(&w->sockets, w->inbox.read_fd, INBOX_NUMBER, fault)) {
         return false;
     }
-    if (!worker_uplink_open(&w->uplink, &w->sockets, w->forwarder, &w->counters) ||
-        !worker_downlink_open(&w->downlink, &w->sockets, w->forwarder, &w->counters)) {
+    if (!open_cache(w) ||
+        !worker_uplink_open(&w->uplink, &w->sockets, w->forwarder, &w->cache, &w->counters) ||
+        !worker_downlink_open(&w->downlink, &w->sockets, w->forwarder, &w->cache, &w->counters)) {
         return fault_set(fault, FAULT_SYSTEM, "worker %u: out of memory", config->index);
     }
-    return true;
+    const int cache_fd = worker_cache_fd(&w->cache);
+    return cache_fd < 0 || worker_sockets_watch(&w->sockets, cache_fd, CACHE_NUMBER, fault);
 }
 
 struct relay_worker *relay_worker_open(const struct relay_worker_config *config,
@@ -88,6 +109,7 @@ void relay_worker_close(struct relay_worker *w)
     relay_worker_stop(w);
     worker_uplink_close(&w->uplink);
     worker_downlink_close(&w->downlink);
+    worker_cache_close(&w->cache);
     worker_inbox_close(&w->inbox);
     worker_sockets_close(&w->sockets);
     forwarder_destroy(w->forwarder);
@@ -157,19 +179,37 @@ static void serve_socket(struct relay_worker *w, struct worker_socket *s)
     }
 }
 
+/* What the cache knows now, before what it does not know in time. */
+static void release_held(struct relay_worker *w, bool has_answers, uint64_t now_us)
+{
+    struct held_batch held;
+    while (has_answers && worker_cache_take_answered(&w->cache, &held, now_us)) {
+        worker_uplink_take_held(&w->uplink, &held, now_us);
+    }
+    while (worker_cache_take_overdue(&w->cache, &held, now_us)) {
+        worker_uplink_take_held(&w->uplink, &held, now_us);
+    }
+    worker_uplink_flush(&w->uplink);
+}
+
 static void turn(struct relay_worker *w)
 {
-    struct epoll_event event[WORKER_SOCKETS_MAX + 1];
-    const int event_count = epoll_wait(w->sockets.epoll_fd, event, COUNT_OF(event), IDLE_MS);
+    struct epoll_event event[EVENTS_MAX];
+    const int wait_ms = worker_cache_wait_ms(&w->cache, IDLE_MS, clock_now_us());
+    const int event_count = epoll_wait(w->sockets.epoll_fd, event, COUNT_OF(event), wait_ms);
     const uint64_t begin_us = clock_now_us();
+    bool has_answers = false;
     for (int i = 0; i < event_count; i++) {
         if (event[i].data.u32 == INBOX_NUMBER) {
             read_inbox(w, begin_us);
+        } else if (event[i].data.u32 == CACHE_NUMBER) {
+            has_answers = true;
         } else {
             serve_socket(w, &w->sockets.socket[event[i].data.u32]);
         }
     }
     const uint64_t now_us = clock_now_us();
+    release_held(w, has_answers, now_us);
     forwarder_tick(w->forwarder, now_us);
     publish(w, now_us);
     metric_observe(&w->counters.lag, now_us - begin_us);

@@ -15,6 +15,7 @@
 #ifndef EARSHOT_RELAY_WORKER_H
 #define EARSHOT_RELAY_WORKER_H
 
+#include "services/relay/flow_cache/flow_cache.h"
 #include "services/relay/relay_config.h"
 #include "services/relay/relay_counters.h"
 #include "services/relay/relay_socket.h"
@@ -28,6 +29,7 @@ struct relay_worker_config {
     unsigned worker_count;
     int cpu; /* to be pinned to; -1 = none */
     metric_value *beat;
+    struct flow_cache *cache; /* NULL = none; must outlive the worker */
 };
 
 /* Binds the sockets. Takes the ring, also when it fails. NULL and a fault. */

@@ -9,10 +9,12 @@
 #define RESIDENCE_SAMPLING 16
 
 bool worker_downlink_open(struct worker_downlink *d, const struct worker_sockets *sockets,
-                          struct forwarder *forwarder, struct relay_counters *counters)
+                          struct forwarder *forwarder, struct worker_cache *cache,
+                          struct relay_counters *counters)
 {
     *d = (struct worker_downlink){.forwarder = forwarder,
                                   .counters = counters,
+                                  .cache = cache,
                                   .receiver = udp_receiver_create(UDP_RECEIVER_TRAINS),
                                   .out = calloc(sockets->public_count, sizeof(*d->out))};
     if (d->receiver == NULL || d->out == NULL) {
@@ -65,6 +67,9 @@ static void take(struct worker_downlink *d, const struct udp_arrival *arrival, u
         d->forwarder, bytes_view_of(arrival->data, arrival->len), &arrival->from, now_us);
     if (v.is_news && now_us < d->teaches_until_us) {
         teach_peers(d, &v, &arrival->from);
+    }
+    if (v.is_cache_due) {
+        worker_cache_store(d->cache, &v, now_us);
     }
     if (v.action != FORWARD_TO_CLIENT) {
         relay_counters_add(d->counters, v.reason);

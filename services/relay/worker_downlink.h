@@ -3,13 +3,15 @@
  *
  * Takes:   what waits at an internal socket.
  * Gives:   each datagram, without its shim, to the client that the shim names, out of the public
- *          socket that the forwarder's verdict names; lessons for the other workers' inboxes.
+ *          socket that the forwarder's verdict names; lessons for the other workers' inboxes;
+ *          flows for the flow cache.
  * Owns:    one batch of memory; no heap after open. Sockets, forwarder and counters are the
  *          worker's.
  */
 #ifndef EARSHOT_WORKER_DOWNLINK_H
 #define EARSHOT_WORKER_DOWNLINK_H
 
+#include "services/relay/worker_cache.h"
 #include "services/relay/worker_inbox.h"
 #include "services/relay/worker_sockets.h"
 
@@ -27,6 +29,7 @@ struct client_packets {
 struct worker_downlink {
     struct forwarder *forwarder;
     struct relay_counters *counters;
+    struct worker_cache *cache;
     struct udp_receiver *receiver;
     struct client_packets *out; /* by public socket */
     size_t public_count;
@@ -39,7 +42,8 @@ struct worker_downlink {
 
 /* False without memory. Fine to close then. */
 MUST_USE bool worker_downlink_open(struct worker_downlink *d, const struct worker_sockets *sockets,
-                                   struct forwarder *forwarder, struct relay_counters *counters);
+                                   struct forwarder *forwarder, struct worker_cache *cache,
+                                   struct relay_counters *counters);
 void worker_downlink_close(struct worker_downlink *d);
 
 /* What is learned in the next RELAY_LESSON_TIME_US is told to the others, which must outlive it.

@@ -11,11 +11,13 @@ static_assert(UDP_SLOT_BYTES > FORWARDER_DATAGRAM_BYTES_MAX,
               "a datagram that was cut is longer than any that is forwarded");
 
 bool worker_uplink_open(struct worker_uplink *u, const struct worker_sockets *sockets,
-                        struct forwarder *forwarder, struct relay_counters *counters)
+                        struct forwarder *forwarder, struct worker_cache *cache,
+                        struct relay_counters *counters)
 {
     *u = (struct worker_uplink){
         .forwarder = forwarder,
         .counters = counters,
+        .cache = cache,
         .receiver = udp_receiver_create(UDP_RECEIVER_SLOTS),
         .sender = udp_sender_create(worker_sockets_first_internal(sockets)->fd, true)};
     return u->receiver != NULL && u->sender != NULL;
@@ -45,20 +47,26 @@ static void copy_to_rival(struct worker_uplink *u, const struct verdict *v,
         .to = copy.destination};
 }
 
+/* is_held: it has been in the hold queue, once is enough. */
 static void take(struct worker_uplink *u, const struct udp_arrival *arrival, uint8_t public_index,
-                 uint64_t now_us)
+                 bool is_held, uint64_t now_us)
 {
     const struct verdict v =
         forwarder_from_client(u->forwarder, bytes_view_of(arrival->data, arrival->len),
                               &arrival->from, public_index, now_us);
+    if (v.action == FORWARD_HOLD && !is_held &&
+        worker_cache_hold(u->cache, arrival, public_index, now_us)) {
+        return;
+    }
     if (v.action != FORWARD_TO_TRANSCEIVER) {
         relay_counters_add(u->counters, v.reason);
         return;
     }
     uint8_t *shim = arrival->data - RELAY_SHIM_BYTES;
+    const size_t room = is_held ? HOLD_DATAGRAM_BYTES_MAX : UDP_SLOT_BYTES;
     forwarder_write_shim(u->forwarder, &v, &arrival->from, shim);
     u->packet[u->packet_count++] = (struct udp_packet){
-        .bytes = {shim, RELAY_SHIM_BYTES + arrival->len, RELAY_SHIM_BYTES + UDP_SLOT_BYTES},
+        .bytes = {shim, RELAY_SHIM_BYTES + arrival->len, RELAY_SHIM_BYTES + room},
         .to = v.destination,
         .tag = v.reason};
     metric_set(&u->counters->client_heard_us, now_us);
@@ -77,6 +85,31 @@ static void send_copies(struct worker_uplink *u)
     }
 }
 
+void worker_uplink_flush(struct worker_uplink *u)
+{
+    if (u->packet_count > 0) {
+        udp_sender_flush(u->sender, u->packet, u->packet_count);
+        relay_counters_add_sent(u->counters, RELAY_UP, u->packet, u->packet_count,
+                                RELAY_SHIM_BYTES);
+        u->packet_count = 0;
+    }
+    send_copies(u);
+}
+
+void worker_uplink_take_held(struct worker_uplink *u, const struct held_batch *held,
+                             uint64_t now_us)
+{
+    if (u->packet_count > COUNT_OF(u->packet) - HOLD_PER_CLIENT) {
+        worker_uplink_flush(u);
+    }
+    for (size_t i = 0; i < held->count; i++) {
+        const struct held_datagram *datagram = &held->datagram[i];
+        const struct udp_arrival arrival = {
+            .data = datagram->data, .len = datagram->len, .from = held->client};
+        take(u, &arrival, datagram->socket, true, now_us);
+    }
+}
+
 bool worker_uplink_serve(struct worker_uplink *u, struct worker_socket *s)
 {
     const struct udp_arrivals arrivals = udp_receiver_take(u->receiver, s->fd);
@@ -89,13 +122,10 @@ bool worker_uplink_serve(struct worker_uplink *u, struct worker_socket *s)
     for (size_t i = 0; i < arrivals.count; i++) {
         forwarder_prefetch(u->forwarder, &arrivals.datagram[i].from);
     }
-    u->packet_count = 0;
     for (size_t i = 0; i < arrivals.count; i++) {
-        take(u, &arrivals.datagram[i], s->public_index, now_us);
+        take(u, &arrivals.datagram[i], s->public_index, false, now_us);
     }
-    udp_sender_flush(u->sender, u->packet, u->packet_count);
-    relay_counters_add_sent(u->counters, RELAY_UP, u->packet, u->packet_count, RELAY_SHIM_BYTES);
-    send_copies(u);
+    worker_uplink_flush(u);
     if (u->batch_number++ % RESIDENCE_SAMPLING == 0) {
         relay_counters_note_residence(u->counters, RELAY_UP, arrivals.first_unix_us);
     }

@@ -24,8 +24,9 @@ static bool load_text(const char *text, struct relay_config *out, struct fault *
 static int forget_environment(void **state)
 {
     (void)state;
-    static const char *const name[] = {"EARSHOT_KEYS", "EARSHOT_MEDIA_1", "EARSHOT_MEDIA_2",
-                                       "EARSHOT_RELAY_INTERNAL", "EARSHOT_RELAY_WORKERS"};
+    static const char *const name[] = {"EARSHOT_KEYS",          "EARSHOT_MEDIA_1",
+                                       "EARSHOT_MEDIA_2",       "EARSHOT_RELAY_INTERNAL",
+                                       "EARSHOT_RELAY_WORKERS", "EARSHOT_FLOW_CACHE"};
     for (size_t i = 0; i < COUNT_OF(name); i++) {
         (void)unsetenv(name[i]);
     }
@@ -59,6 +60,22 @@ static void the_shipped_file_loads_with_its_defaults(void **state)
     assert_int_equal(c.socket_buffer_bytes, 4 << 20);
     assert_int_equal(c.forwarder.transceiver_networks.count, 2);
     assert_true(c.forwarder.allow_private_clients);
+    assert_false(c.forwarder.has_cache);
+    assert_int_equal(c.cache_budget.lookups_per_s, 20000);
+    assert_int_equal(c.cache_budget.burst, 20000);
+}
+
+static void a_flow_cache_comes_from_the_environment(void **state)
+{
+    (void)state;
+    struct relay_config c;
+    struct fault fault = {0};
+    (void)setenv("EARSHOT_FLOW_CACHE", "redis://:s3cret@redis:6379/3", 1);
+    assert_true(relay_config_load(SHIPPED, &c, &fault));
+    assert_true(c.forwarder.has_cache);
+    assert_string_equal(c.flow_cache.address, "redis:6379");
+    assert_string_equal(c.flow_cache.password, "s3cret");
+    assert_int_equal(c.flow_cache.database, 3);
 }
 
 static void a_second_address_comes_from_the_environment(void **state)
@@ -92,6 +109,10 @@ static void each_wrong_value_is_named(void **state)
         {WHOLE "flows: 15\n", "flows"},
         {WHOLE "flows: 16777217\n", "flows"},
         {WHOLE "new_flows_per_source: {per_second: 0}\n", "per_second"},
+        {WHOLE "flow_cache: redis\n", "flow_cache: is not redis://"},
+        {WHOLE "flow_cache: redis://:s3cret@redis:0\n", "flow_cache: is not redis://"},
+        {WHOLE "flow_cache_lookups: {per_second: 0}\n", "per_second"},
+        {WHOLE "flow_cache_lookups: {burst: 1000001}\n", "burst"},
         {WHOLE "colour: blue\n", "colour"},
         {"keys: k\nlisten: [localhost:3478]\ninternal: 127.0.0.1:3500\n"
          "transceiver_networks: [127.0.0.0/8]\ncontrol_listen: x\n",
@@ -124,6 +145,7 @@ static void each_wrong_value_is_named(void **state)
     }
     for (size_t i = 0; i < COUNT_OF(table); i++) {
         assert_false(load_text(table[i].text, &c, &fault));
+        assert_null(strstr(fault.text, "s3cret")); /* a fault is logged */
         if (strstr(fault.text, table[i].what) == NULL) {
             fail_msg("\"%s\" does not name %s", fault.text, table[i].what);
         }
@@ -136,6 +158,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(the_shipped_file_loads_with_its_defaults, forget_environment),
+        cmocka_unit_test_setup_teardown(a_flow_cache_comes_from_the_environment, forget_environment,
+                                        forget_environment),
         cmocka_unit_test_setup_teardown(a_second_address_comes_from_the_environment,
                                         forget_environment, forget_environment),
         cmocka_unit_test(each_wrong_value_is_named),

@@ -9,7 +9,8 @@
  *          was idle for FLOW_CACHE_IDLE_US: Redis is not believed to be there because a connect
  *          succeeded.
  * Fails:   with a fault, after which it can only be closed: what the socket says; an answer that is
- *          FLOW_CACHE_PATIENCE_US late, longer than FLOW_CACHE_ANSWER_BYTES_MAX, a list, or nobody's.
+ *          FLOW_CACHE_PATIENCE_US late, longer than FLOW_CACHE_ANSWER_BYTES_MAX, a list, or
+ *          nobody's.
  * Time:    next_timeout when the clock alone changes something.
  */
 #ifndef EARSHOT_FLOW_CACHE_CONNECTION_H
