@@ -16,7 +16,7 @@ void transceiver_metrics_note_keys(struct transceiver_metrics *m, const struct k
 }
 
 /* Where a counter lives in a shard: one of its structs, and the place in it. */
-enum owner { IN_CALLS, IN_LOOP, IN_UDP, IN_BACKEND };
+enum owner { IN_CALLS, IN_LOOP, IN_UPLINK, IN_UDP, IN_TRAINS, IN_BACKEND };
 
 static const void *owner_of(const struct event_loop *loop, enum owner owner)
 {
@@ -25,8 +25,12 @@ static const void *owner_of(const struct event_loop *loop, enum owner owner)
         return event_loop_calls(loop);
     case IN_LOOP:
         return event_loop_counters(loop);
+    case IN_UPLINK:
+        return event_loop_uplink(loop);
     case IN_UDP:
         return event_loop_udp(loop);
+    case IN_TRAINS:
+        return event_loop_trains(loop);
     default:
         return event_loop_backend(loop);
     }
@@ -83,7 +87,8 @@ static const struct {
      "Datagrams and frames lost to a full outbox", IN_CALLS,
      offsetof(struct shard_counters, outbox_dropped)},
     {"earshot_transceiver_datagrams_without_session_total", METRIC_COUNTER,
-     "Datagrams of calls that are over", IN_LOOP, offsetof(struct event_loop_counters, no_session)},
+     "Datagrams of calls that are over", IN_UPLINK,
+     offsetof(struct shard_uplink_counters, no_session)},
     {"earshot_transceiver_received_bytes_total", METRIC_COUNTER, "Bytes from relays, with shims",
      IN_UDP, offsetof(struct udp_port_counters, received_bytes)},
     {"earshot_transceiver_sent_bytes_total", METRIC_COUNTER, "Bytes to relays, with shims", IN_UDP,
@@ -93,9 +98,17 @@ static const struct {
     {"earshot_transceiver_send_failures_total", METRIC_COUNTER,
      "Datagrams that the kernel did not take", IN_UDP,
      offsetof(struct udp_port_counters, send_failed)},
-    {"earshot_transceiver_datagrams_too_long_total", METRIC_COUNTER,
-     "Datagrams longer than any of ours", IN_UDP,
-     offsetof(struct udp_port_counters, received_too_long)},
+    {"earshot_transceiver_trains_total", METRIC_COUNTER,
+     "Trains that left for relays (UDP_SEGMENT)", IN_TRAINS,
+     offsetof(struct udp_sender_counters, trains)},
+    {"earshot_transceiver_train_datagrams_total", METRIC_COUNTER, "Datagrams inside of trains",
+     IN_TRAINS, offsetof(struct udp_sender_counters, train_datagrams)},
+    {"earshot_transceiver_trains_refused_total", METRIC_COUNTER,
+     "Trains whose datagrams had to go again, singly", IN_TRAINS,
+     offsetof(struct udp_sender_counters, refused_trains)},
+    {"earshot_transceiver_trains_given_up_total", METRIC_COUNTER,
+     "Relay workers that get no trains any more", IN_TRAINS,
+     offsetof(struct udp_sender_counters, given_up)},
     {"earshot_socket_dropped_datagrams_total", METRIC_COUNTER,
      "Datagrams lost to a full receive buffer (SO_RXQ_OVFL)", IN_UDP,
      offsetof(struct udp_port_counters, kernel_dropped)},
@@ -212,8 +225,8 @@ static const struct {
      client_verdict, CLIENT_LEG_RESULT_COUNT, IN_LOOP,
      offsetof(struct event_loop_counters, datagrams)},
     {"earshot_transceiver_shims_total", "Datagrams of relays, by what their shim was worth",
-     "verdict", shim_verdict, RELAY_LEG_RESULT_COUNT, IN_LOOP,
-     offsetof(struct event_loop_counters, relay_leg)},
+     "verdict", shim_verdict, RELAY_LEG_RESULT_COUNT, IN_UPLINK,
+     offsetof(struct shard_uplink_counters, relay_leg)},
     {"earshot_transceiver_voice_packets_total",
      "RTP packets of clients, by what became of them, in calls that have ended", "verdict",
      voice_verdict, VOICE_UPLINK_RESULT_COUNT, IN_CALLS,
@@ -310,6 +323,16 @@ static void print_histograms(struct metrics_text *t, const struct transceiver_me
     }
 }
 
+static void print_senders(struct metrics_text *t, const struct transceiver_metrics *m)
+{
+    const uint64_t in_trains = sum(m, IN_TRAINS, offsetof(struct udp_sender_counters, mode));
+    static_assert(UDP_SEND_SINGLY == 0 && UDP_SEND_TRAINS == 1, "the sum of modes is a count");
+    metrics_family(t, "earshot_transceiver_senders", METRIC_GAUGE,
+                   "Shards by how they send to relays");
+    metrics_sample_u64(t, "mode=\"trains\"", in_trains);
+    metrics_sample_u64(t, "mode=\"singly\"", m->loop_count - in_trains);
+}
+
 static void print_keys(struct metrics_text *t, const struct transceiver_metrics *m)
 {
     char labels[LABEL_CAP];
@@ -340,6 +363,7 @@ void transceiver_metrics_print(struct metrics_text *t, void *context)
     metrics_sample_u64(t, NULL, metric_get(&m->is_draining));
     print_by_enum(t, m);
     print_frames(t, m);
+    print_senders(t, m);
     print_histograms(t, m);
     print_keys(t, m);
 }

@@ -27,7 +27,7 @@
 struct parcel {
     uint64_t time_us;
     size_t len;
-    uint8_t data[RELAY_SHIM_BYTES + SIM_CLIENT_PACKET_CAP + UDP_PORT_SPARE_BYTES];
+    uint8_t data[RELAY_SHIM_BYTES + SIM_CLIENT_PACKET_CAP];
 };
 
 struct parcels {
@@ -192,10 +192,10 @@ static void drain(struct shard_world *w)
     for (size_t i = 0; i < outbox_datagram_count(w->calls.outbox); i++) {
         assert(w->down.count < DATAGRAMS_MAX);
         struct parcel *p = &w->down.parcel[w->down.count++];
-        const struct udp_sending sending =
+        const struct udp_packet packet =
             relay_leg_wrap(w->ring, INSTANCE_ID, outbox_datagram_at(w->calls.outbox, i));
-        p->len = sending.datagram.len;
-        memcpy(p->data, sending.datagram.data, p->len);
+        p->len = packet.bytes.len;
+        memcpy(p->data, packet.bytes.data, p->len);
     }
     while (outbox_next_frame(w->calls.outbox, &cursor, &id, &frame)) {
         assert(frame.type != BACKEND_AUDIO_IN || frame.rate_khz * 1000 == SHARD_WORLD_RATE_HZ);
@@ -240,8 +240,7 @@ static void take_words(struct shard_world *w)
 static void take_parcel(struct shard_world *w, struct parcel *p)
 {
     struct relay_leg_uplink uplink;
-    const struct udp_received received = {.datagram = {p->data, p->len, sizeof(p->data)},
-                                          .from = w->relay};
+    const struct udp_arrival received = {p->data, p->len, w->relay};
     const enum relay_leg_result result = relay_leg_unwrap(w->ring, INSTANCE_ID, &received, &uplink);
     assert(result == RELAY_LEG_OK);
     struct session *s = session_registry_find(w->calls.registry, uplink.session_id);

@@ -97,16 +97,17 @@ class Key:
         return header + struct.pack(">Q", siphash_2_4(self.shim_key, header)) + datagram
 
     def open_shim(self, packet):
-        """(flags, instance, session, (ip, port), datagram); the tag must be right."""
+        """(flags, instance, session, (ip, port), datagram); the tag must be right, and zeros are
+        all that a train may have put behind the datagram."""
         magic, first, length, instance, session, port, key_id, zero = struct.unpack(
             ">BBHIIHBB", packet[:16])
         ip = packet[16:32]
         assert (magic, first >> 4, zero, key_id) == (0xE5, 1, 0, self.id), packet[:40].hex()
         assert packet[32:40] == struct.pack(">Q", siphash_2_4(self.shim_key, packet[:32]))
-        assert length == len(packet) - 40
+        assert length <= len(packet) - 40 and not any(packet[40 + length:])
         text = (socket.inet_ntoa(ip[12:]) if ip[:12] == bytes(10) + b"\xff\xff"
                 else socket.inet_ntop(socket.AF_INET6, ip))
-        return first & 15, instance, session, (text, port), packet[40:]
+        return first & 15, instance, session, (text, port), packet[40:40 + length]
 
 
 def stun_request(username, before=b""):

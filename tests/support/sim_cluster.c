@@ -16,7 +16,7 @@
 
 #define INSTANCE_ID    0x5eed0001
 #define SOCKET_PACKETS 512
-#define SOCKET_BYTES   (RELAY_SHIM_BYTES + 1500 + UDP_PORT_SPARE_BYTES)
+#define SOCKET_BYTES   (RELAY_SHIM_BYTES + RELAY_LEG_DATAGRAM_BYTES_MAX)
 #define REDIAL_US      (100 * US_PER_MS) /* the first try of backend_port.h */
 #define STEPS_MAX      10000
 
@@ -112,9 +112,9 @@ static void drain_outbox(struct sim_cluster *c, uint64_t now_us)
     uint32_t id = 0;
     struct backend_frame frame;
     for (size_t i = 0; i < outbox_datagram_count(outbox); i++) {
-        const struct udp_sending sending =
+        const struct udp_packet packet =
             relay_leg_wrap(c->ring, INSTANCE_ID, outbox_datagram_at(outbox, i));
-        to_client(c, sending.datagram, now_us);
+        to_client(c, bytes_view_of(packet.bytes.data, packet.bytes.len), now_us);
     }
     while (outbox_next_frame(outbox, &cursor, &id, &frame)) {
         if (frame.type == BACKEND_ERROR) {
@@ -207,8 +207,7 @@ static void from_relay(struct sim_cluster *c, uint8_t *packet, size_t len, uint6
 {
     const struct sim_cluster_observer *o = &c->config.observer;
     struct relay_leg_uplink uplink;
-    const struct udp_received received = {.datagram = {packet, len, SOCKET_BYTES},
-                                          .from = c->relay.config.internal};
+    const struct udp_arrival received = {packet, len, c->relay.config.internal};
     const enum relay_leg_result result = relay_leg_unwrap(c->ring, INSTANCE_ID, &received, &uplink);
     assert(result == RELAY_LEG_OK);
     (void)result;

@@ -14,17 +14,23 @@ static void send_to_shard(const struct loopback_shard *w, const uint8_t *data, s
     assert_int_equal(sendto(w->relay, data, len, 0, (struct sockaddr *)&to, to_len), len);
 }
 
-static void send_shim(const struct loopback_shard *w, struct key_ring *ring, uint32_t instance_id,
-                      uint32_t session_id, struct bytes_view datagram)
+static size_t write_shim(struct key_ring *ring, uint32_t instance_id, uint32_t session_id,
+                         struct bytes_view datagram, uint8_t *out)
 {
-    uint8_t packet[RELAY_SHIM_BYTES + 1500];
     struct relay_shim shim = {.instance_id = instance_id,
                               .session_id = session_id,
                               .datagram_bytes = (uint16_t)datagram.len};
     assert_true(net_addr_parse("203.0.113.9:40000", &shim.client));
-    relay_shim_write(ring, &shim, packet);
-    memcpy(packet + RELAY_SHIM_BYTES, datagram.data, datagram.len);
-    send_to_shard(w, packet, RELAY_SHIM_BYTES + datagram.len);
+    relay_shim_write(ring, &shim, out);
+    memcpy(out + RELAY_SHIM_BYTES, datagram.data, datagram.len);
+    return RELAY_SHIM_BYTES + datagram.len;
+}
+
+static void send_shim(const struct loopback_shard *w, struct key_ring *ring, uint32_t instance_id,
+                      uint32_t session_id, struct bytes_view datagram)
+{
+    uint8_t packet[RELAY_SHIM_BYTES + 1500];
+    send_to_shard(w, packet, write_shim(ring, instance_id, session_id, datagram, packet));
 }
 
 /* The type of the STUN message that comes back in a shim; 0 = nothing for that long. */
@@ -133,7 +139,7 @@ static void what_no_relay_of_ours_sends_is_counted_and_not_answered(void **state
     struct key_ring *unknown = key_ring_from_secret(8, other_secret);
     const struct bytes_view datagram = bytes_view_of(junk, sizeof(junk));
     loopback_shard_open(&w);
-    const struct event_loop_counters *c = event_loop_counters(w.loop);
+    const struct shard_uplink_counters *u = event_loop_uplink(w.loop);
     send_to_shard(&w, junk, 39);
     send_to_shard(&w, junk, 100);
     send_shim(&w, forger, LOOPBACK_SHARD_INSTANCE, 1, datagram);
@@ -143,13 +149,13 @@ static void what_no_relay_of_ours_sends_is_counted_and_not_answered(void **state
     for (size_t i = 0; i < COUNT_OF(nobody); i++) {
         send_shim(&w, w.ring, LOOPBACK_SHARD_INSTANCE, nobody[i], datagram);
     }
-    loopback_shard_wait_for(&c->no_session, COUNT_OF(nobody));
-    assert_int_equal(metric_get(&c->relay_leg[RELAY_LEG_SHORT]), 1);
-    assert_int_equal(metric_get(&c->relay_leg[RELAY_LEG_VERSION]), 1);
-    assert_int_equal(metric_get(&c->relay_leg[RELAY_LEG_TAG]), 1);
-    assert_int_equal(metric_get(&c->relay_leg[RELAY_LEG_UNKNOWN_KEY]), 1);
-    assert_int_equal(metric_get(&c->relay_leg[RELAY_LEG_INSTANCE]), 1);
-    assert_int_equal(metric_get(&c->relay_leg[RELAY_LEG_OK]), COUNT_OF(nobody));
+    loopback_shard_wait_for(&u->no_session, COUNT_OF(nobody));
+    assert_int_equal(metric_get(&u->relay_leg[RELAY_LEG_SHORT]), 1);
+    assert_int_equal(metric_get(&u->relay_leg[RELAY_LEG_VERSION]), 1);
+    assert_int_equal(metric_get(&u->relay_leg[RELAY_LEG_TAG]), 1);
+    assert_int_equal(metric_get(&u->relay_leg[RELAY_LEG_UNKNOWN_KEY]), 1);
+    assert_int_equal(metric_get(&u->relay_leg[RELAY_LEG_INSTANCE]), 1);
+    assert_int_equal(metric_get(&u->relay_leg[RELAY_LEG_OK]), COUNT_OF(nobody));
     assert_int_equal(relay_hears(&w, 50), 0);
     assert_int_equal(metric_get(&event_loop_udp(w.loop)->sent_datagrams), 0);
     key_ring_destroy(forger);
@@ -204,6 +210,54 @@ static void a_check_is_answered_through_the_relay_it_came_by(void **state)
     send_shim(&w, w.ring, LOOPBACK_SHARD_INSTANCE, reply.session_id, bytes_view_of(check, len));
     assert_int_equal(relay_hears(&w, FAR_END_PATIENCE_MS), STUN_BINDING_SUCCESS);
     assert_int_equal(relay_hears(&w, FAR_END_PATIENCE_MS) >> 8, 22); /* our hello to its DTLS */
+    loopback_shard_close(&w);
+}
+
+#define NOBODY      0x00ffff01
+#define TRAIN_CALLS 2 /* as many may be set up at once */
+#define TRAIN_BYTES (RELAY_SHIM_BYTES + 512)
+
+static void add(const struct loopback_shard *w, struct udp_packet *packet,
+                uint8_t bytes[TRAIN_BYTES], uint32_t session_id, struct bytes_view datagram)
+{
+    const size_t len = write_shim(w->ring, LOOPBACK_SHARD_INSTANCE, session_id, datagram, bytes);
+    *packet = (struct udp_packet){{bytes, len, TRAIN_BYTES}, .to = w->loop_config.media_address};
+}
+
+/* One train of checks, with a short datagram of nobody in each second place; what is answered in a
+ * turn leaves as a train, too. */
+static void a_train_of_a_relay_reaches_each_call_and_is_answered_by_a_train(void **state)
+{
+    (void)state;
+    struct loopback_shard w;
+    struct control_reply reply;
+    struct udp_packet packet[2 * TRAIN_CALLS];
+    static uint8_t bytes[2 * TRAIN_CALLS][TRAIN_BYTES];
+    static const uint8_t junk[3];
+    loopback_shard_open(&w);
+    loopback_shard_greet(&w);
+    for (size_t i = 0; i < TRAIN_CALLS; i++) {
+        uint8_t check[512];
+        const char id[] = {'r', 't', 'c', '_', (char)('1' + i), '\0'};
+        const struct control_request request = loopback_shard_create_request(id);
+        call(&w, &request, &reply);
+        const size_t len =
+            write_check(reply.answer_sdp, STUN_ICE_CONTROLLING, check, sizeof(check));
+        add(&w, &packet[2 * i], bytes[2 * i], reply.session_id, bytes_view_of(check, len));
+        add(&w, &packet[2 * i + 1], bytes[2 * i + 1], NOBODY, bytes_view_of(junk, sizeof(junk)));
+    }
+    struct udp_sender *sender = udp_sender_create(w.relay, true);
+    assert_non_null(sender);
+    udp_sender_flush(sender, packet, COUNT_OF(packet));
+    size_t answered = 0;
+    while (answered < TRAIN_CALLS) { /* and each gets a DTLS hello, which is longer */
+        answered += relay_hears(&w, FAR_END_PATIENCE_MS) == STUN_BINDING_SUCCESS;
+    }
+    assert_int_equal(metric_get(&event_loop_uplink(w.loop)->no_session), TRAIN_CALLS);
+    const bool has_trains = metric_get(&udp_sender_counters(sender)->mode) == UDP_SEND_TRAINS;
+    assert_int_equal(metric_get(&udp_sender_counters(sender)->trains), has_trains);
+    assert_int_equal(metric_get(&event_loop_trains(w.loop)->trains) > 0, has_trains);
+    udp_sender_destroy(sender);
     loopback_shard_close(&w);
 }
 
@@ -311,14 +365,14 @@ static void a_new_key_ring_counts_from_the_next_datagram(void **state)
     static const uint8_t junk[100] = {0x80, 111};
     struct key_ring *new_ring = key_ring_from_secret(9, new_secret);
     loopback_shard_open(&w);
-    const struct event_loop_counters *c = event_loop_counters(w.loop);
-    send_shim(&w, new_ring, LOOPBACK_SHARD_INSTANCE, 1, bytes_view_of(junk, sizeof(junk)));
-    loopback_shard_wait_for(&c->relay_leg[RELAY_LEG_UNKNOWN_KEY], 1);
+    const struct shard_uplink_counters *u = event_loop_uplink(w.loop);
+    send_shim(&w, new_ring, LOOPBACK_SHARD_INSTANCE, NOBODY, bytes_view_of(junk, sizeof(junk)));
+    loopback_shard_wait_for(&u->relay_leg[RELAY_LEG_UNKNOWN_KEY], 1);
     event_loop_set_key_ring(w.loop, new_ring); /* it is copied */
-    send_shim(&w, new_ring, LOOPBACK_SHARD_INSTANCE, 1, bytes_view_of(junk, sizeof(junk)));
-    loopback_shard_wait_for(&c->no_session, 1);
-    send_shim(&w, w.ring, LOOPBACK_SHARD_INSTANCE, 1, bytes_view_of(junk, sizeof(junk)));
-    loopback_shard_wait_for(&c->relay_leg[RELAY_LEG_UNKNOWN_KEY], 2);
+    send_shim(&w, new_ring, LOOPBACK_SHARD_INSTANCE, NOBODY, bytes_view_of(junk, sizeof(junk)));
+    loopback_shard_wait_for(&u->no_session, 1);
+    send_shim(&w, w.ring, LOOPBACK_SHARD_INSTANCE, NOBODY, bytes_view_of(junk, sizeof(junk)));
+    loopback_shard_wait_for(&u->relay_leg[RELAY_LEG_UNKNOWN_KEY], 2);
     key_ring_destroy(new_ring);
     loopback_shard_close(&w);
 }
@@ -331,6 +385,7 @@ int main(void)
         cmocka_unit_test(what_no_relay_of_ours_sends_is_counted_and_not_answered),
         cmocka_unit_test(a_call_needs_a_backend_and_is_told_to_it),
         cmocka_unit_test(a_check_is_answered_through_the_relay_it_came_by),
+        cmocka_unit_test(a_train_of_a_relay_reaches_each_call_and_is_answered_by_a_train),
         cmocka_unit_test(a_client_that_claims_our_role_costs_its_shard_nothing),
         cmocka_unit_test(a_backend_that_breaks_is_dialled_again_and_told_of_its_calls),
         cmocka_unit_test(a_call_that_is_not_taken_back_is_offered_again),

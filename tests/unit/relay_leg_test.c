@@ -6,11 +6,12 @@
 #define INSTANCE_ID    0x11223344
 #define SESSION_ID     0x00000101
 #define DATAGRAM_BYTES 20
+#define PADDING_BYTES  32
 
 struct world {
     struct key_ring *ring;
-    uint8_t packet[RELAY_SHIM_BYTES + DATAGRAM_BYTES + UDP_PORT_SPARE_BYTES];
-    struct udp_received received;
+    uint8_t packet[RELAY_SHIM_BYTES + DATAGRAM_BYTES + PADDING_BYTES];
+    struct udp_arrival received;
 };
 
 static struct relay_shim shim_with(uint8_t flags, uint32_t instance_id)
@@ -30,8 +31,8 @@ static void open_world(struct world *w, uint8_t flags, uint32_t instance_id)
     const struct relay_shim shim = shim_with(flags, instance_id);
     relay_shim_write(w->ring, &shim, w->packet);
     memset(w->packet + RELAY_SHIM_BYTES, 0xdd, DATAGRAM_BYTES);
-    w->received.datagram = (struct bytes_span){
-        .data = w->packet, .len = RELAY_SHIM_BYTES + DATAGRAM_BYTES, .cap = sizeof(w->packet)};
+    w->received.data = w->packet;
+    w->received.len = RELAY_SHIM_BYTES + DATAGRAM_BYTES;
     assert_true(net_addr_parse("10.0.0.1:3500", &w->received.from));
 }
 
@@ -50,7 +51,7 @@ static void a_shim_comes_off_and_says_whose_and_from_where(void **state)
         assert_true(net_addr_equal(&uplink.path.client, &client));
         assert_ptr_equal(uplink.datagram.data, w.packet + RELAY_SHIM_BYTES);
         assert_int_equal(uplink.datagram.len, DATAGRAM_BYTES);
-        assert_int_equal(uplink.datagram.cap, DATAGRAM_BYTES + UDP_PORT_SPARE_BYTES);
+        assert_int_equal(uplink.datagram.cap, DATAGRAM_BYTES); /* the next one may follow */
         key_ring_destroy(w.ring);
     }
 }
@@ -61,9 +62,10 @@ static void padding_behind_the_datagram_is_not_part_of_it(void **state)
     struct world w;
     struct relay_leg_uplink uplink = {0};
     open_world(&w, 0, INSTANCE_ID);
-    w.received.datagram.len += UDP_PORT_SPARE_BYTES;
+    w.received.len += PADDING_BYTES;
     assert_int_equal(relay_leg_unwrap(w.ring, INSTANCE_ID, &w.received, &uplink), RELAY_LEG_OK);
     assert_int_equal(uplink.datagram.len, DATAGRAM_BYTES);
+    assert_int_equal(uplink.datagram.cap, DATAGRAM_BYTES);
     key_ring_destroy(w.ring);
 }
 
@@ -118,11 +120,30 @@ static void a_packet_cut_anywhere_is_short(void **state)
     struct relay_leg_uplink uplink;
     open_world(&w, 0, INSTANCE_ID);
     for (size_t len = 0; len < RELAY_SHIM_BYTES + DATAGRAM_BYTES; len++) {
-        w.received.datagram.len = len;
+        w.received.len = len;
         assert_int_equal(relay_leg_unwrap(w.ring, INSTANCE_ID, &w.received, &uplink),
                          RELAY_LEG_SHORT);
     }
     key_ring_destroy(w.ring);
+}
+
+static void the_longest_datagram_is_taken_and_one_byte_more_refused(void **state)
+{
+    (void)state;
+    static uint8_t packet[RELAY_SHIM_BYTES + RELAY_LEG_DATAGRAM_BYTES_MAX + 1];
+    for (size_t len = RELAY_LEG_DATAGRAM_BYTES_MAX; len <= RELAY_LEG_DATAGRAM_BYTES_MAX + 1;
+         len++) {
+        struct world w;
+        struct relay_leg_uplink uplink;
+        open_world(&w, 0, INSTANCE_ID);
+        struct relay_shim shim = shim_with(0, INSTANCE_ID);
+        shim.datagram_bytes = (uint16_t)len;
+        relay_shim_write(w.ring, &shim, packet);
+        const struct udp_arrival received = {packet, RELAY_SHIM_BYTES + len, w.received.from};
+        assert_int_equal(relay_leg_unwrap(w.ring, INSTANCE_ID, &received, &uplink),
+                         len > RELAY_LEG_DATAGRAM_BYTES_MAX ? RELAY_LEG_TOO_LONG : RELAY_LEG_OK);
+        key_ring_destroy(w.ring);
+    }
 }
 
 static void another_instances_datagram_is_refused_after_its_tag_was_good(void **state)
@@ -144,7 +165,7 @@ static void what_is_wrapped_can_be_read_and_goes_to_the_relay(void **state)
     for (unsigned i = 0; i < 4; i++) {
         struct world w;
         struct relay_shim shim;
-        uint8_t memory[OUTBOX_HEADROOM_BYTES + DATAGRAM_BYTES] = {0};
+        uint8_t memory[OUTBOX_HEADROOM_BYTES + OUTBOX_DATAGRAM_BYTES + OUTBOX_TAILROOM_BYTES] = {0};
         open_world(&w, 0, INSTANCE_ID);
         const bool is_announcement = (i & 1) != 0;
         const struct outbox_datagram datagram = {
@@ -154,11 +175,14 @@ static void what_is_wrapped_can_be_read_and_goes_to_the_relay(void **state)
             .len = is_announcement ? 0 : DATAGRAM_BYTES,
             .data = memory + OUTBOX_HEADROOM_BYTES,
         };
-        const struct udp_sending sending = relay_leg_wrap(w.ring, INSTANCE_ID, &datagram);
-        assert_true(net_addr_equal(&sending.to, &w.received.from));
-        assert_int_equal(sending.datagram.len, RELAY_SHIM_BYTES + datagram.len);
-        assert_ptr_equal(sending.datagram.data, datagram.data - RELAY_SHIM_BYTES);
-        assert_int_equal(relay_shim_read(w.ring, sending.datagram, &shim), RELAY_SHIM_OK);
+        const struct udp_packet packet = relay_leg_wrap(w.ring, INSTANCE_ID, &datagram);
+        assert_true(net_addr_equal(&packet.to, &w.received.from));
+        assert_int_equal(packet.bytes.len, RELAY_SHIM_BYTES + datagram.len);
+        assert_ptr_equal(packet.bytes.data, datagram.data - RELAY_SHIM_BYTES);
+        /* A train may fill it up to there. */
+        assert_ptr_equal(packet.bytes.data + packet.bytes.cap, memory + sizeof(memory));
+        const struct bytes_view bytes = bytes_view_of(packet.bytes.data, packet.bytes.len);
+        assert_int_equal(relay_shim_read(w.ring, bytes, &shim), RELAY_SHIM_OK);
         assert_int_equal(shim.flags, RELAY_SHIM_DOWNLINK | (i & 1) * RELAY_SHIM_ANNOUNCEMENT |
                                          (i >> 1) * RELAY_SHIM_TCP);
         assert_int_equal(shim.datagram_bytes, datagram.len);
@@ -188,6 +212,7 @@ int main(void)
         cmocka_unit_test(each_flag_but_tcp_is_not_for_a_transceiver),
         cmocka_unit_test(what_is_refused_is_refused_for_its_reason),
         cmocka_unit_test(a_packet_cut_anywhere_is_short),
+        cmocka_unit_test(the_longest_datagram_is_taken_and_one_byte_more_refused),
         cmocka_unit_test(another_instances_datagram_is_refused_after_its_tag_was_good),
         cmocka_unit_test(what_is_wrapped_can_be_read_and_goes_to_the_relay),
         cmocka_unit_test(each_result_has_its_own_name),

@@ -28,8 +28,12 @@ static void number_shard(const struct event_loop *shard)
     const struct event_loop_counters *counters = event_loop_counters(shard);
     number(&calls->sessions_active,
            offsetof(struct shard_counters, setup_ice) / sizeof(metric_value), 1000);
-    number(counters->relay_leg, offsetof(struct event_loop_counters, lag) / sizeof(metric_value),
+    number(counters->datagrams, offsetof(struct event_loop_counters, lag) / sizeof(metric_value),
            2000);
+    number(event_loop_uplink(shard)->relay_leg,
+           sizeof(struct shard_uplink_counters) / sizeof(metric_value), 5000);
+    number(&event_loop_trains(shard)->trains,
+           offsetof(struct udp_sender_counters, mode) / sizeof(metric_value), 6000);
     number(&event_loop_udp(shard)->received_datagrams,
            sizeof(struct udp_port_counters) / sizeof(metric_value), 3000);
     number(&event_loop_backend(shard)->is_up,
@@ -91,7 +95,7 @@ static void every_reason_and_verdict_has_its_sample(void **state)
     for (size_t i = 0; i < RELAY_LEG_RESULT_COUNT; i++) {
         metrics_check_label(text, "earshot_transceiver_shims_total", "verdict",
                             relay_leg_result_name((enum relay_leg_result)i),
-                            SHARDS * metric_get(&counters->relay_leg[i]));
+                            SHARDS * metric_get(&event_loop_uplink(loop[0])->relay_leg[i]));
     }
     for (size_t i = 0; i < VOICE_UPLINK_RESULT_COUNT; i++) {
         metrics_check_label(text, "earshot_transceiver_voice_packets_total", "verdict",
@@ -111,6 +115,23 @@ static void every_reason_and_verdict_has_its_sample(void **state)
     }
 }
 
+static void shards_are_counted_by_how_they_send(void **state)
+{
+    (void)state;
+    metric_value *mode = (metric_value *)&event_loop_trains(loop[0])->mode;
+    for (uint64_t i = UDP_SEND_SINGLY; i <= UDP_SEND_TRAINS; i++) {
+        const uint64_t before = metric_get(mode);
+        const uint64_t others = metric_get(&event_loop_trains(loop[1])->mode) * (SHARDS - 1);
+        metric_set(mode, i);
+        char *again = metrics_check_render();
+        metrics_check_sample(again, "earshot_transceiver_senders{mode=\"trains\"}", others + i);
+        metrics_check_sample(again, "earshot_transceiver_senders{mode=\"singly\"}",
+                             SHARDS - others - i);
+        free(again);
+        metric_set(mode, before);
+    }
+}
+
 #define OURS(name) "earshot_transceiver_" name
 
 static void every_other_counter_is_the_sum_of_the_shards(void **state)
@@ -118,6 +139,7 @@ static void every_other_counter_is_the_sum_of_the_shards(void **state)
     (void)state;
     const struct shard_counters *calls = event_loop_calls(loop[0]);
     const struct udp_port_counters *udp = event_loop_udp(loop[0]);
+    const struct udp_sender_counters *trains = event_loop_trains(loop[0]);
     const struct backend_port_counters *backend = event_loop_backend(loop[0]);
     const struct {
         const char *series;
@@ -142,12 +164,15 @@ static void every_other_counter_is_the_sum_of_the_shards(void **state)
         {OURS("outbox_dropped_total"), &calls->outbox_dropped},
         {OURS("audio_frames_total{outcome=\"decoded\"}"), &calls->audio_frames_decoded},
         {OURS("audio_frames_total{outcome=\"concealed\"}"), &calls->audio_frames_concealed},
-        {OURS("datagrams_without_session_total"), &event_loop_counters(loop[0])->no_session},
+        {OURS("datagrams_without_session_total"), &event_loop_uplink(loop[0])->no_session},
         {OURS("received_bytes_total"), &udp->received_bytes},
         {OURS("sent_bytes_total"), &udp->sent_bytes},
         {OURS("sent_datagrams_total"), &udp->sent_datagrams},
         {OURS("send_failures_total"), &udp->send_failed},
-        {OURS("datagrams_too_long_total"), &udp->received_too_long},
+        {OURS("trains_total"), &trains->trains},
+        {OURS("train_datagrams_total"), &trains->train_datagrams},
+        {OURS("trains_refused_total"), &trains->refused_trains},
+        {OURS("trains_given_up_total"), &trains->given_up},
         {"earshot_socket_dropped_datagrams_total", &udp->kernel_dropped},
         {OURS("backend_links"), &backend->is_up},
         {OURS("backend_losses_total"), &backend->losses},
@@ -203,6 +228,7 @@ int main(void)
         cmocka_unit_test(the_text_is_valid),
         cmocka_unit_test(every_reason_and_verdict_has_its_sample),
         cmocka_unit_test(every_other_counter_is_the_sum_of_the_shards),
+        cmocka_unit_test(shards_are_counted_by_how_they_send),
         cmocka_unit_test(every_stage_of_a_set_up_has_a_histogram_for_each_shard),
         cmocka_unit_test(the_keys_of_the_ring_are_told_and_no_others),
     };

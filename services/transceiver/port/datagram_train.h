@@ -1,7 +1,8 @@
 /*
  * datagram_train.h - the datagrams of an outbox leave for the relays, each behind its shim
  *
- * Takes:   an outbox; its datagrams are sent and stay there until it is cleared.
+ * Takes:   an outbox; its datagrams are sent and stay there until it is cleared. Those for one
+ *          relay worker travel together (udp_sender.h).
  * Fails:   never; what the kernel does not take is counted by udp_port.
  */
 #ifndef EARSHOT_DATAGRAM_TRAIN_H

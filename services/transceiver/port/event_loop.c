@@ -34,6 +34,7 @@ struct event_loop {
     struct event_loop_config config;
     struct shard_calls calls;
     struct udp_port *udp;
+    struct shard_uplink uplink;
     struct backend_port *backend;
     struct backend_target target;
     struct key_ring *key_ring;
@@ -83,6 +84,8 @@ static bool open_parts(struct event_loop *loop, struct fault *fault)
         return fault_set(fault, FAULT_SYSTEM, "shard %u: out of memory", config->shard);
     }
     loop->udp = udp_port_open(&config->media_address, config->config->udp_buffer_bytes, fault);
+    loop->uplink = (struct shard_uplink){
+        .udp = loop->udp, .registry = loop->calls.registry, .instance_id = config->instance_id};
     return loop->udp != NULL && open_backend(loop, fault) &&
            shard_mailbox_open(&loop->mailbox, fault);
 }
@@ -170,34 +173,17 @@ static void end_all(struct event_loop *loop, enum session_end_reason reason, uin
 
 /* --- in --------------------------------------------------------------------------------------- */
 
-static void take_datagram(struct event_loop *loop, const struct udp_received *received,
-                          uint64_t now_us)
-{
-    struct relay_leg_uplink uplink;
-    const enum relay_leg_result unwrapped =
-        relay_leg_unwrap(loop->key_ring, loop->config.instance_id, received, &uplink);
-    metric_add(&loop->counters.relay_leg[unwrapped], 1);
-    if (unwrapped != RELAY_LEG_OK) {
-        return;
-    }
-    struct session *s = session_registry_find(loop->calls.registry, uplink.session_id);
-    if (s == NULL) {
-        metric_add(&loop->counters.no_session, 1);
-        return;
-    }
-    const enum client_leg_result result =
-        session_input_datagram(s, &uplink.datagram, &uplink.path, now_us);
-    metric_add(&loop->counters.datagrams[result], 1);
-    settle(loop, s, now_us);
-}
-
 static void take_datagrams(struct event_loop *loop)
 {
-    const struct udp_received *received = NULL;
     const uint64_t now_us = clock_now_us();
-    const size_t count = udp_port_receive(loop->udp, &received);
-    for (size_t i = 0; i < count; i++) {
-        take_datagram(loop, &received[i], now_us);
+    struct relay_leg_uplink uplink;
+    struct session *s = NULL;
+    shard_uplink_receive(&loop->uplink);
+    while ((s = shard_uplink_next(&loop->uplink, loop->key_ring, &uplink)) != NULL) {
+        const enum client_leg_result result =
+            session_input_datagram(s, &uplink.datagram, &uplink.path, now_us);
+        metric_add(&loop->counters.datagrams[result], 1);
+        settle(loop, s, now_us);
     }
 }
 
@@ -377,8 +363,9 @@ static void wait_for_work(struct event_loop *loop, struct pollfd fds[LOOP_FDS])
     const uint64_t move_us =
         backend_port_is_up(loop->backend) ? shard_calls_next_move(&loop->calls) : TIME_NEVER;
     const uint64_t begin_us = clock_now_us();
-    const uint64_t until_us =
-        backend_port_has_frames(loop->backend) ? 0 : time_earlier(due_us, move_us);
+    const bool has_work =
+        backend_port_has_frames(loop->backend) || udp_port_has_received(loop->udp);
+    const uint64_t until_us = has_work ? 0 : time_earlier(due_us, move_us);
     const uint64_t wait_us = time_earlier(time_since(begin_us, until_us), TURN_US_MAX);
     const struct timespec wait = {.tv_sec = (time_t)(wait_us / US_PER_S),
                                   .tv_nsec = (long)(wait_us % US_PER_S * 1000)};
@@ -398,7 +385,7 @@ static void turn(struct event_loop *loop)
 {
     struct pollfd fds[LOOP_FDS];
     wait_for_work(loop, fds);
-    if (fds[0].revents != 0) {
+    if (fds[0].revents != 0 || udp_port_has_received(loop->udp)) {
         take_datagrams(loop);
     }
     if (fds[2].revents != 0) {
@@ -480,6 +467,11 @@ const struct event_loop_counters *event_loop_counters(const struct event_loop *l
     return &loop->counters;
 }
 
+const struct shard_uplink_counters *event_loop_uplink(const struct event_loop *loop)
+{
+    return &loop->uplink.counters;
+}
+
 const struct shard_counters *event_loop_calls(const struct event_loop *loop)
 {
     return &loop->calls.counters;
@@ -488,6 +480,11 @@ const struct shard_counters *event_loop_calls(const struct event_loop *loop)
 const struct udp_port_counters *event_loop_udp(const struct event_loop *loop)
 {
     return udp_port_counters(loop->udp);
+}
+
+const struct udp_sender_counters *event_loop_trains(const struct event_loop *loop)
+{
+    return udp_port_trains(loop->udp);
 }
 
 const struct backend_port_counters *event_loop_backend(const struct event_loop *loop)

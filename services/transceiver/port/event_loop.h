@@ -11,13 +11,10 @@
 #define EARSHOT_EVENT_LOOP_H
 
 #include "services/transceiver/port/backend_port.h"
-#include "services/transceiver/port/relay_leg.h"
 #include "services/transceiver/port/shard_calls.h"
-#include "services/transceiver/port/udp_port.h"
+#include "services/transceiver/port/shard_uplink.h"
 
 struct event_loop_counters {
-    metric_value relay_leg[RELAY_LEG_RESULT_COUNT];
-    metric_value no_session; /* a datagram of a call that is over */
     metric_value datagrams[CLIENT_LEG_RESULT_COUNT];
     metric_value load_permille;  /* CPU of the thread in the last second */
     struct metric_histogram lag; /* how late a timer was served */
@@ -54,8 +51,10 @@ void event_loop_drain(struct event_loop *loop);
 /* For the control thread: event_mail.h. */
 struct event_mail *event_loop_mail(const struct event_loop *loop);
 const struct event_loop_counters *event_loop_counters(const struct event_loop *loop);
+const struct shard_uplink_counters *event_loop_uplink(const struct event_loop *loop);
 const struct shard_counters *event_loop_calls(const struct event_loop *loop);
 const struct udp_port_counters *event_loop_udp(const struct event_loop *loop);
+const struct udp_sender_counters *event_loop_trains(const struct event_loop *loop);
 const struct backend_port_counters *event_loop_backend(const struct event_loop *loop);
 
 #endif

@@ -4,15 +4,19 @@
 const char *relay_leg_result_name(enum relay_leg_result result)
 {
     static const char *const name[RELAY_LEG_RESULT_COUNT] = {
-        [RELAY_LEG_OK] = "ok",           [RELAY_LEG_SHORT] = "short",
-        [RELAY_LEG_VERSION] = "version", [RELAY_LEG_UNKNOWN_KEY] = "unknown_key",
-        [RELAY_LEG_TAG] = "tag",         [RELAY_LEG_INSTANCE] = "instance",
+        [RELAY_LEG_OK] = "ok",
+        [RELAY_LEG_SHORT] = "short",
+        [RELAY_LEG_VERSION] = "version",
+        [RELAY_LEG_UNKNOWN_KEY] = "unknown_key",
+        [RELAY_LEG_TAG] = "tag",
+        [RELAY_LEG_TOO_LONG] = "too_long",
+        [RELAY_LEG_INSTANCE] = "instance",
     };
     return name[result];
 }
 
 enum relay_leg_result relay_leg_unwrap(struct key_ring *ring, uint32_t instance_id,
-                                       const struct udp_received *received,
+                                       const struct udp_arrival *received,
                                        struct relay_leg_uplink *out)
 {
     static const enum relay_leg_result refusal[] = {
@@ -20,15 +24,17 @@ enum relay_leg_result relay_leg_unwrap(struct key_ring *ring, uint32_t instance_
         [RELAY_SHIM_VERSION] = RELAY_LEG_VERSION, [RELAY_SHIM_UNKNOWN_KEY] = RELAY_LEG_UNKNOWN_KEY,
         [RELAY_SHIM_TAG] = RELAY_LEG_TAG,
     };
-    const struct bytes_span *packet = &received->datagram;
     struct relay_shim shim;
     const enum relay_shim_result result =
-        relay_shim_read(ring, bytes_view_of(packet->data, packet->len), &shim);
+        relay_shim_read(ring, bytes_view_of(received->data, received->len), &shim);
     if (result != RELAY_SHIM_OK) {
         return refusal[result];
     }
     if ((shim.flags & ~RELAY_SHIM_TCP) != 0) {
         return RELAY_LEG_VERSION; /* a downlink, an announcement or a probe: not for us */
+    }
+    if (shim.datagram_bytes > RELAY_LEG_DATAGRAM_BYTES_MAX) {
+        return RELAY_LEG_TOO_LONG;
     }
     if (shim.instance_id != instance_id) {
         return RELAY_LEG_INSTANCE;
@@ -38,15 +44,15 @@ enum relay_leg_result relay_leg_unwrap(struct key_ring *ring, uint32_t instance_
         .path = {.client = shim.client,
                  .relay = received->from,
                  .is_tcp = (shim.flags & RELAY_SHIM_TCP) != 0},
-        .datagram = {.data = packet->data + RELAY_SHIM_BYTES,
+        .datagram = {.data = received->data + RELAY_SHIM_BYTES,
                      .len = shim.datagram_bytes,
-                     .cap = packet->cap - RELAY_SHIM_BYTES},
+                     .cap = shim.datagram_bytes},
     };
     return RELAY_LEG_OK;
 }
 
-struct udp_sending relay_leg_wrap(struct key_ring *ring, uint32_t instance_id,
-                                  const struct outbox_datagram *datagram)
+struct udp_packet relay_leg_wrap(struct key_ring *ring, uint32_t instance_id,
+                                 const struct outbox_datagram *datagram)
 {
     const unsigned transport = datagram->path.is_tcp ? RELAY_SHIM_TCP : 0;
     const unsigned announcement = datagram->is_announcement ? RELAY_SHIM_ANNOUNCEMENT : 0;
@@ -59,6 +65,10 @@ struct udp_sending relay_leg_wrap(struct key_ring *ring, uint32_t instance_id,
     };
     uint8_t *start = datagram->data - RELAY_SHIM_BYTES;
     relay_shim_write(ring, &shim, start);
-    return (struct udp_sending){bytes_view_of(start, RELAY_SHIM_BYTES + datagram->len),
-                                datagram->path.relay};
+    return (struct udp_packet){
+        .bytes = {.data = start,
+                  .len = RELAY_SHIM_BYTES + datagram->len,
+                  .cap = RELAY_SHIM_BYTES + OUTBOX_DATAGRAM_BYTES + OUTBOX_TAILROOM_BYTES},
+        .to = datagram->path.relay,
+    };
 }

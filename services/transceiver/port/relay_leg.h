@@ -11,8 +11,12 @@
 #define EARSHOT_RELAY_LEG_H
 
 #include "common/routing/relay_shim.h"
+#include "common/udp/udp_receiver.h"
+#include "common/udp/udp_sender.h"
 #include "services/transceiver/core/outbox.h"
-#include "services/transceiver/port/udp_port.h"
+
+/* Of a client; a relay sends no longer one. */
+#define RELAY_LEG_DATAGRAM_BYTES_MAX 1500
 
 enum relay_leg_result {
     RELAY_LEG_OK,
@@ -20,6 +24,7 @@ enum relay_leg_result {
     RELAY_LEG_VERSION, /* magic, version or flags: also a datagram that no relay wrapped */
     RELAY_LEG_UNKNOWN_KEY,
     RELAY_LEG_TAG,
+    RELAY_LEG_TOO_LONG,
     RELAY_LEG_INSTANCE, /* meant for another transceiver, or for one that is gone */
     RELAY_LEG_RESULT_COUNT
 };
@@ -30,15 +35,15 @@ const char *relay_leg_result_name(enum relay_leg_result result);
 struct relay_leg_uplink {
     uint32_t session_id;
     struct net_path path;
-    struct bytes_span datagram; /* the client's, inside the received one */
+    struct bytes_span datagram; /* the client's, inside the received one; no room behind it */
 };
 
 enum relay_leg_result relay_leg_unwrap(struct key_ring *ring, uint32_t instance_id,
-                                       const struct udp_received *received,
+                                       const struct udp_arrival *received,
                                        struct relay_leg_uplink *out);
 
-/* Writes the shim before datagram->data. The result borrows the datagram. */
-struct udp_sending relay_leg_wrap(struct key_ring *ring, uint32_t instance_id,
-                                  const struct outbox_datagram *datagram);
+/* Writes the shim before datagram->data. The result borrows the datagram and the room behind it. */
+struct udp_packet relay_leg_wrap(struct key_ring *ring, uint32_t instance_id,
+                                 const struct outbox_datagram *datagram);
 
 #endif

@@ -9,32 +9,27 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define BUFFER_BYTES (UDP_PORT_DATAGRAM_BYTES + UDP_PORT_SPARE_BYTES)
-
-struct control_message {
-    _Alignas(struct cmsghdr) char bytes[CMSG_SPACE(sizeof(uint32_t))];
-};
-
 struct udp_port {
     int fd;
     struct net_addr address;
     struct udp_port_counters counters;
+    struct udp_receiver *receiver;
+    struct udp_sender *sender;
+    struct udp_arrivals taken; /* from the kernel at once */
+    size_t given;              /* of those */
     uint32_t kernel_dropped_seen;
-    uint8_t *buffers;
-    struct mmsghdr message[UDP_PORT_BATCH];
-    struct iovec vector[UDP_PORT_BATCH];
-    struct sockaddr_storage peer[UDP_PORT_BATCH];
-    struct control_message control[UDP_PORT_BATCH];
-    struct udp_received received[UDP_PORT_BATCH];
 };
 
 /* A relay's batch arrives at once: a small socket buffer loses part of it. */
-static void ask_for_buffers(int fd, int option, const char *name, size_t wanted)
+static void ask_for_buffers(int fd, int forced_option, int option, const char *name, size_t wanted)
 {
     const int wanted_bytes = (int)wanted;
     int granted = 0;
     socklen_t len = sizeof(granted);
-    (void)setsockopt(fd, SOL_SOCKET, option, &wanted_bytes, sizeof(wanted_bytes));
+    /* FORCE passes the limit of the sysctl where the process may. */
+    if (setsockopt(fd, SOL_SOCKET, forced_option, &wanted_bytes, sizeof(wanted_bytes)) != 0) {
+        (void)setsockopt(fd, SOL_SOCKET, option, &wanted_bytes, sizeof(wanted_bytes));
+    }
     (void)getsockopt(fd, SOL_SOCKET, option, &granted, &len);
     /* The kernel reports twice what it grants, for its own bookkeeping. */
     if ((size_t)granted / 2 < wanted) {
@@ -66,8 +61,9 @@ static bool bind_socket(struct udp_port *p, const struct net_addr *listen, size_
     const int cut_v6 = IPV6_PMTUDISC_DONT;
     (void)setsockopt(p->fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &cut_v6, sizeof(cut_v6));
     (void)setsockopt(p->fd, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof(on));
-    ask_for_buffers(p->fd, SO_RCVBUF, "receive", buffer_bytes);
-    ask_for_buffers(p->fd, SO_SNDBUF, "send", buffer_bytes);
+    ask_for_buffers(p->fd, SO_RCVBUFFORCE, SO_RCVBUF, "receive", buffer_bytes);
+    ask_for_buffers(p->fd, SO_SNDBUFFORCE, SO_SNDBUF, "send", buffer_bytes);
+    (void)udp_receiver_accept_trains(p->fd); /* without, each datagram comes alone */
     struct sockaddr_storage bound = {0};
     socklen_t bound_len = sizeof(bound);
     if (getsockname(p->fd, (struct sockaddr *)&bound, &bound_len) != 0 ||
@@ -86,17 +82,16 @@ struct udp_port *udp_port_open(const struct net_addr *listen, size_t buffer_byte
         return NULL;
     }
     p->fd = -1;
-    p->buffers = malloc((size_t)UDP_PORT_BATCH * BUFFER_BYTES);
-    if (p->buffers == NULL || !bind_socket(p, listen, buffer_bytes, fault)) {
+    if (!bind_socket(p, listen, buffer_bytes, fault)) {
         udp_port_close(p);
         return NULL;
     }
-    for (size_t i = 0; i < UDP_PORT_BATCH; i++) {
-        p->vector[i] = (struct iovec){p->buffers + i * BUFFER_BYTES, UDP_PORT_DATAGRAM_BYTES};
-        p->message[i].msg_hdr = (struct msghdr){.msg_name = &p->peer[i],
-                                                .msg_iov = &p->vector[i],
-                                                .msg_iovlen = 1,
-                                                .msg_control = &p->control[i]};
+    p->receiver = udp_receiver_create(UDP_RECEIVER_TRAINS);
+    p->sender = udp_sender_create(p->fd, true);
+    if (p->receiver == NULL || p->sender == NULL) {
+        (void)fault_set(fault, FAULT_SYSTEM, "udp port: out of memory");
+        udp_port_close(p);
+        return NULL;
     }
     return p;
 }
@@ -106,10 +101,11 @@ void udp_port_close(struct udp_port *p)
     if (p == NULL) {
         return;
     }
+    udp_receiver_destroy(p->receiver);
+    udp_sender_destroy(p->sender);
     if (p->fd >= 0) {
         (void)close(p->fd);
     }
-    free(p->buffers);
     free(p);
 }
 
@@ -128,83 +124,50 @@ const struct udp_port_counters *udp_port_counters(const struct udp_port *p)
     return &p->counters;
 }
 
-/* The kernel's count is a running total of the socket. */
-static void note_kernel_drops(struct udp_port *p, struct msghdr *header)
+const struct udp_sender_counters *udp_port_trains(const struct udp_port *p)
 {
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c != NULL; c = CMSG_NXTHDR(header, c)) {
-        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_RXQ_OVFL) {
-            uint32_t total = 0;
-            memcpy(&total, CMSG_DATA(c), sizeof(total));
-            metric_add(&p->counters.kernel_dropped, total - p->kernel_dropped_seen);
-            p->kernel_dropped_seen = total;
-        }
+    return udp_sender_counters(p->sender);
+}
+
+static void take(struct udp_port *p)
+{
+    p->taken = udp_receiver_take(p->receiver, p->fd);
+    p->given = 0;
+    metric_add(&p->counters.received_datagrams, p->taken.count);
+    metric_add(&p->counters.received_bytes, p->taken.bytes);
+    if (p->taken.dropped_total != 0) { /* since the socket was opened */
+        metric_add(&p->counters.kernel_dropped, p->taken.dropped_total - p->kernel_dropped_seen);
+        p->kernel_dropped_seen = p->taken.dropped_total;
     }
 }
 
-size_t udp_port_receive(struct udp_port *p, const struct udp_received **out)
+bool udp_port_has_received(const struct udp_port *p)
 {
-    for (size_t i = 0; i < UDP_PORT_BATCH; i++) {
-        p->message[i].msg_hdr.msg_namelen = sizeof(p->peer[i]);
-        p->message[i].msg_hdr.msg_controllen = sizeof(p->control[i]);
-    }
-    const int count = recvmmsg(p->fd, p->message, UDP_PORT_BATCH, 0, NULL);
-    size_t kept = 0;
-    for (int i = 0; i < count; i++) {
-        struct msghdr *header = &p->message[i].msg_hdr;
-        struct udp_received *received = &p->received[kept];
-        note_kernel_drops(p, header);
-        if ((header->msg_flags & MSG_TRUNC) != 0 ||
-            !net_addr_from_sockaddr(&p->peer[i], &received->from)) {
-            metric_add(&p->counters.received_too_long, 1);
-            continue;
-        }
-        received->datagram = (struct bytes_span){
-            .data = p->vector[i].iov_base, .len = p->message[i].msg_len, .cap = BUFFER_BYTES};
-        metric_add(&p->counters.received_bytes, p->message[i].msg_len);
-        kept++;
-    }
-    metric_add(&p->counters.received_datagrams, kept);
-    *out = p->received;
-    return kept;
+    return p->given < p->taken.count;
 }
 
-/* How many of the batch the kernel took; a datagram it refuses is skipped and counted. */
-static void send_batch(struct udp_port *p, const struct udp_sending *sending, size_t count)
+size_t udp_port_receive(struct udp_port *p, const struct udp_arrival **out)
 {
-    struct mmsghdr message[UDP_PORT_BATCH];
-    struct iovec vector[UDP_PORT_BATCH];
-    struct sockaddr_storage peer[UDP_PORT_BATCH];
+    if (!udp_port_has_received(p)) {
+        take(p);
+    }
+    const size_t left = p->taken.count - p->given;
+    const size_t count = left < UDP_PORT_BATCH ? left : UDP_PORT_BATCH;
+    *out = p->taken.datagram + p->given;
+    p->given += count;
+    return count;
+}
+
+void udp_port_send(struct udp_port *p, struct udp_packet *packet, size_t count)
+{
+    uint64_t sent = 0;
+    uint64_t bytes = 0;
+    udp_sender_flush(p->sender, packet, count);
     for (size_t i = 0; i < count; i++) {
-        /* sendmmsg takes a writable pointer and does not write. */
-        vector[i] =
-            (struct iovec){(void *)(uintptr_t)sending[i].datagram.data, sending[i].datagram.len};
-        message[i] = (struct mmsghdr){
-            .msg_hdr = {.msg_name = &peer[i],
-                        .msg_namelen = net_addr_to_sockaddr(&sending[i].to, &peer[i]),
-                        .msg_iov = &vector[i],
-                        .msg_iovlen = 1}};
+        sent += packet[i].is_sent;
+        bytes += packet[i].is_sent ? packet[i].bytes.len : 0;
     }
-    for (size_t done = 0; done < count;) {
-        const int sent = sendmmsg(p->fd, message + done, (unsigned)(count - done), 0);
-        if (sent > 0) {
-            for (size_t i = done; i < done + (size_t)sent; i++) {
-                metric_add(&p->counters.sent_bytes, message[i].msg_len);
-            }
-            metric_add(&p->counters.sent_datagrams, (uint64_t)sent);
-            done += (size_t)sent;
-        } else if (sent == 0 || errno != EINTR) {
-            metric_add(&p->counters.send_failed, 1);
-            done++;
-        }
-    }
-}
-
-void udp_port_send(struct udp_port *p, const struct udp_sending *sending, size_t count)
-{
-    while (count > 0) {
-        const size_t batch = count < UDP_PORT_BATCH ? count : UDP_PORT_BATCH;
-        send_batch(p, sending, batch);
-        sending += batch;
-        count -= batch;
-    }
+    metric_add(&p->counters.sent_datagrams, sent);
+    metric_add(&p->counters.sent_bytes, bytes);
+    metric_add(&p->counters.send_failed, count - sent);
 }

@@ -1,40 +1,28 @@
 /*
  * udp_port.h - the one UDP socket of a shard
  *
- * Takes:   datagrams to send, with headroom already filled.
- * Gives:   received datagrams in batches, writable (SRTP is removed in place), with
- *          UDP_PORT_SPARE_BYTES behind each.
- * Owns:    the socket and one batch of receive buffers.
- * Bounds:  UDP_PORT_BATCH datagrams a call; longer than UDP_PORT_DATAGRAM_BYTES: dropped and
- *          counted.
+ * Takes:   datagrams to send. Those for one address leave as a padded train where the kernel has
+ *          trains (udp_sender.h), so their receiver must know each one's own length.
+ * Gives:   received datagrams in batches, writable (SRTP is removed in place). Behind one the next
+ *          may follow at once: nothing may be written there.
+ * Owns:    the socket, receiver and sender.
+ * Bounds:  UDP_PORT_BATCH datagrams a call, also when the kernel gave more at once: what is left of
+ *          them comes first with the next call.
  * Fails:   open with a fault that names the address. A datagram that the kernel does not take is
  *          dropped and counted: the network loses packets too.
  */
 #ifndef EARSHOT_UDP_PORT_H
 #define EARSHOT_UDP_PORT_H
 
-#include "common/base/net_addr.h"
 #include "common/base/status.h"
-#include "common/runtime/metrics.h"
+#include "common/udp/udp_receiver.h"
+#include "common/udp/udp_sender.h"
 
-#define UDP_PORT_BATCH          64
-#define UDP_PORT_DATAGRAM_BYTES 1640 /* two shims of 40, a datagram of 1,500, some padding */
-#define UDP_PORT_SPARE_BYTES    32
-
-struct udp_received {
-    struct bytes_span datagram;
-    struct net_addr from;
-};
-
-struct udp_sending {
-    struct bytes_view datagram;
-    struct net_addr to;
-};
+#define UDP_PORT_BATCH 64
 
 struct udp_port_counters {
     metric_value received_datagrams;
     metric_value received_bytes;
-    metric_value received_too_long;
     metric_value kernel_dropped; /* SO_RXQ_OVFL: the socket's buffer was full */
     metric_value sent_datagrams;
     metric_value sent_bytes;
@@ -52,9 +40,14 @@ int udp_port_fd(const struct udp_port *p);
 struct net_addr udp_port_address(const struct udp_port *p);
 const struct udp_port_counters *udp_port_counters(const struct udp_port *p);
 
+/* How datagrams leave. */
+const struct udp_sender_counters *udp_port_trains(const struct udp_port *p);
+
 /* At most UDP_PORT_BATCH; 0 when nothing waits. Borrowed until the next receive. */
-size_t udp_port_receive(struct udp_port *p, const struct udp_received **out);
+size_t udp_port_receive(struct udp_port *p, const struct udp_arrival **out);
+/* The next receive gives something that the socket no longer shows. */
+bool udp_port_has_received(const struct udp_port *p);
 /* Any count. Never blocks. */
-void udp_port_send(struct udp_port *p, const struct udp_sending *sending, size_t count);
+void udp_port_send(struct udp_port *p, struct udp_packet *packet, size_t count);
 
 #endif
