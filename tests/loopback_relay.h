@@ -22,6 +22,7 @@ static const uint8_t loopback_relay_secret[KEY_RING_SECRET_BYTES] = {1, 2, 3};
 
 struct loopback_relay {
     struct relay_config config;
+    struct relay_keep keep; /* of no supervisor */
     struct relay_worker *worker[LOOPBACK_RELAY_WORKERS];
     metric_value beat[LOOPBACK_RELAY_WORKERS];
     struct flow_cache *cache; /* NULL = none */
@@ -34,6 +35,7 @@ static inline struct relay_worker *loopback_relay_open_worker(struct loopback_re
                                                               unsigned index, struct fault *fault)
 {
     const struct relay_worker_config config = {.relay = &w->config,
+                                               .keep = &w->keep,
                                                .index = index,
                                                .worker_count = LOOPBACK_RELAY_WORKERS,
                                                .cpu = -1,
@@ -83,6 +85,7 @@ static inline void loopback_relay_open_with(struct loopback_relay *w, struct flo
                                                           .transceiver_networks = {.count = 1},
                                                           .listen_count = 1}}};
     assert_true(net_block_parse("127.0.0.0/8", &w->config.forwarder.transceiver_networks.block[0]));
+    relay_keep_open(&w->keep, &w->config);
     w->ring = key_ring_from_secret(LOOPBACK_RELAY_KEY_ID, loopback_relay_secret);
     /* Somebody may have one of the 16 ports in a row: then others are tried. */
     unsigned tries = 0;
@@ -110,6 +113,7 @@ static inline void loopback_relay_start(struct loopback_relay *w)
 static inline void loopback_relay_close(struct loopback_relay *w)
 {
     loopback_relay_close_workers(w);
+    relay_keep_close(&w->keep);
     (void)close(w->client);
     (void)close(w->transceiver);
     key_ring_destroy(w->ring);

@@ -36,6 +36,7 @@ static void print_help(const char *service, const char *purpose, enum process_re
                  "  --help           print this and end\n"
                  "\n"
                  "signals: SIGTERM drains, a second one ends at once;\n"
+                 "         SIGUSR2 likewise, but the relay ends at once: a successor takes over;\n"
                  "         SIGHUP %s.\n"
                  "exit:    0 good, %d a fault (one line on stderr), %d wrong usage.\n",
                  service, purpose, service, sighup[reload], PROCESS_EXIT_FAULT, PROCESS_EXIT_USAGE);
@@ -157,6 +158,7 @@ int process_signal_fd(struct fault *fault)
     (void)sigemptyset(&signals);
     (void)sigaddset(&signals, SIGTERM);
     (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGUSR2);
     (void)sigaddset(&signals, SIGHUP);
     const int error = pthread_sigmask(SIG_BLOCK, &signals, NULL);
     const int fd = error == 0 ? signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC) : -1;
@@ -172,7 +174,14 @@ enum process_signal process_signal_read(int fd)
     if (read(fd, &info, sizeof(info)) != (ssize_t)sizeof(info)) {
         return PROCESS_SIGNAL_NONE;
     }
-    return info.ssi_signo == SIGHUP ? PROCESS_SIGNAL_RELOAD : PROCESS_SIGNAL_STOP;
+    switch (info.ssi_signo) {
+    case SIGHUP:
+        return PROCESS_SIGNAL_RELOAD;
+    case SIGUSR2:
+        return PROCESS_SIGNAL_HAND_OVER;
+    default:
+        return PROCESS_SIGNAL_STOP;
+    }
 }
 
 /* ---- health ---- */

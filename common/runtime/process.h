@@ -34,10 +34,15 @@ struct process_options process_parse_options(int argc, char **argv, const char *
  * to the hard limit, library versions checked (OpenSSL >= 3.0.22: a warning). */
 MUST_USE bool process_harden(bool allow_core_dumps, struct fault *fault);
 
-/* SIGTERM and SIGINT, SIGHUP arrive on a descriptor (signalfd); blocks them for all threads, so
- * call before any thread exists. Returns -1 and a fault. */
+/* SIGTERM and SIGINT, SIGUSR2, SIGHUP arrive on a descriptor (signalfd); blocks them for all
+ * threads, so call before any thread exists. Returns -1 and a fault. */
 int process_signal_fd(struct fault *fault);
-enum process_signal { PROCESS_SIGNAL_NONE, PROCESS_SIGNAL_STOP, PROCESS_SIGNAL_RELOAD };
+enum process_signal {
+    PROCESS_SIGNAL_NONE,
+    PROCESS_SIGNAL_STOP,
+    PROCESS_SIGNAL_HAND_OVER, /* SIGUSR2: a successor comes; who has nothing to hand over stops */
+    PROCESS_SIGNAL_RELOAD
+};
 /* Never blocks; one signal a call, NONE when no more wait. */
 enum process_signal process_signal_read(int fd);
 

@@ -298,7 +298,7 @@ static void read_signals(struct stub_port *p, uint64_t now_us)
 {
     enum process_signal signal;
     while ((signal = process_signal_read(p->signal_fd)) != PROCESS_SIGNAL_NONE) {
-        if (signal == PROCESS_SIGNAL_STOP) {
+        if (signal != PROCESS_SIGNAL_RELOAD) {
             stop(p, now_us);
         }
     }

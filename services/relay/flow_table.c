@@ -344,6 +344,7 @@ static int by_age(const void *a, const void *b)
 static bool take_up(struct flow_table *t, struct flow *flow)
 {
     flow->hash = hash_of(t, &flow->client);
+    flow->rival = FLOW_RIVAL_NONE; /* rivals are not kept; a half-open flow's count begins anew */
     if (flow_count(t) == t->flow_cap ||
         t->slot[slot_of(t, &flow->client, flow->hash)].state != FLOW_FREE) {
         return false;

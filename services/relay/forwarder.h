@@ -61,6 +61,13 @@ struct forwarder_lesson {
     struct flow_owner owner;
 };
 
+/* Memory that outlives the process (flow_memory.h). */
+struct forwarder_memory {
+    void *flow_lines;                 /* as flow_table_settle wants them */
+    const struct route_notes *routes; /* of main's table */
+    bool is_used;                     /* another process was here */
+};
+
 struct forwarder_config {
     uint16_t cluster_id;
     size_t flow_cap;
@@ -81,6 +88,11 @@ struct forwarder;
 struct forwarder *forwarder_create(const struct forwarder_config *config, struct key_ring *ring,
                                    struct random_source random);
 void forwarder_destroy(struct forwarder *f);
+/* Goes on where another process ended: the flows lie in this memory from now on, and those that are
+ * there are taken up; noted routes are as if heard just now. Returns how many flows. Once, before
+ * anything else. */
+size_t forwarder_settle(struct forwarder *f, const struct forwarder_memory *memory,
+                        uint64_t now_us);
 
 /* For each client of a batch, before the first of its datagrams: the look-ups of the batch then
  * wait for memory together and not one after the other. Changes nothing. */

@@ -17,6 +17,7 @@
 
 struct relay {
     struct relay_config config;
+    struct relay_keep keep;
     struct relay_metrics metrics; /* and the workers */
     struct relay_control *control;
     struct flow_cache *cache; /* NULL = none is configured */
@@ -33,14 +34,16 @@ static bool open_workers(struct relay *r, struct fault *fault)
     const struct worker_cpus cpus = worker_cpus_read();
     const size_t wanted = r->config.worker_count > 0 ? r->config.worker_count : cpus.count;
     const unsigned count = wanted < RELAY_WORKERS_MAX ? (unsigned)wanted : RELAY_WORKERS_MAX;
+    relay_keep_open_flows(&r->keep, count);
     for (size_t i = 0; i < r->config.forwarder.listen_count; i++) {
-        if (!relay_socket_probe(&r->config.forwarder.listen[i], fault)) {
+        if (!relay_keep_probe(&r->keep, &r->config.forwarder.listen[i], fault)) {
             return false;
         }
     }
     for (unsigned i = 0; i < count; i++) {
         (void)snprintf(beat_name[i], sizeof(beat_name[i]), "worker%u", i);
         const struct relay_worker_config config = {.relay = &r->config,
+                                                   .keep = &r->keep,
                                                    .index = i,
                                                    .worker_count = count,
                                                    .cpu = worker_cpus_choose(&cpus, i, count),
@@ -56,6 +59,7 @@ static bool open_workers(struct relay *r, struct fault *fault)
         }
         r->metrics.worker_count = i + 1;
     }
+    relay_keep_opened(&r->keep);
     log_info("relay.workers count=%u cpus=%zu pinned=%s flows=%zu", count, cpus.count,
              worker_cpus_choose(&cpus, 0, count) >= 0 ? "yes" : "no", r->config.forwarder.flow_cap);
     return true;
@@ -121,7 +125,8 @@ static bool start(struct relay *r, struct fault *fault)
     }
     log_info("keys.loaded active=%02u", key_ring_active_id(r->ring));
     log_sockets(r);
-    r->control = relay_control_open(&r->config, r->ring, &r->metrics, fault);
+    r->control = relay_control_open(&r->config, r->ring, &r->metrics,
+                                    flow_memory_notes(&r->keep.memory), fault);
     if (r->control == NULL) {
         return false;
     }
@@ -135,6 +140,7 @@ static bool start(struct relay *r, struct fault *fault)
     if (!admin_http_start(SERVICE, &r->config.admin_listen, fault)) {
         return false;
     }
+    relay_keep_ready(&r->keep);
     log_info("relay.started version=%s cluster=%u control=%s private_clients=%s", EARSHOT_VERSION,
              r->config.forwarder.cluster_id, r->config.control_url,
              r->config.forwarder.allow_private_clients ? "yes" : "no");
@@ -153,6 +159,7 @@ static void stop(struct relay *r)
         relay_worker_close(r->metrics.worker[i]);
     }
     flow_cache_stop(r->cache);
+    relay_keep_close(&r->keep);
     key_ring_destroy(r->ring);
 }
 
@@ -163,6 +170,7 @@ static int run(struct relay *r)
     if (!process_harden(r->config.allow_core_dumps, &fault)) {
         return process_fail(SERVICE, &fault);
     }
+    relay_keep_open(&r->keep, &r->config);
     const bool is_started = start(r, &fault);
     if (is_started) {
         relay_control_run(r->control, r->signal_fd);

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 
 #define IDLE_MS                250
+#define NOTE_US                (250 * US_PER_MS)
+#define NOTE_FIRST_US          (3 * US_PER_S) /* dialled again within 2 s, announced each 500 ms */
 #define ANNOUNCEMENTS_PER_TURN 4096
 #define KEY_WATCH_US           US_PER_S
 
@@ -20,6 +22,8 @@ struct relay_control {
     const struct relay_config *config;
     struct relay_metrics *metrics;
     struct route_table *routes; /* judges announcements; each worker has a copy */
+    struct route_notes *notes;  /* NULL: they are not kept */
+    uint64_t next_note_us;
     struct message_port *announcements;
     struct control_decoder *decoder;
     struct log_limit announcement_limit;
@@ -184,6 +188,9 @@ static void take_signals(struct relay_control *c, int signal_fd, uint64_t now_us
         case PROCESS_SIGNAL_RELOAD:
             reload_keys(c);
             break;
+        case PROCESS_SIGNAL_HAND_OVER:
+            c->is_over = true;
+            return;
         case PROCESS_SIGNAL_STOP:
             if (c->draining_since_us != TIME_NEVER) {
                 c->is_over = true;
@@ -207,6 +214,14 @@ static uint64_t client_heard_us(const struct relay_control *c)
     return last_us;
 }
 
+static void note_routes(struct relay_control *c, uint64_t now_us)
+{
+    if (c->notes != NULL && now_us >= c->next_note_us) {
+        c->next_note_us = now_us + NOTE_US;
+        route_table_note(c->routes, c->notes, now_us);
+    }
+}
+
 static void keep_house(struct relay_control *c, uint64_t now_us)
 {
     uint32_t lost_id = 0;
@@ -215,6 +230,7 @@ static void keep_house(struct relay_control *c, uint64_t now_us)
                  (unsigned)(ROUTE_LIFE_US / US_PER_S));
     }
     metric_set(&c->metrics->control.instances_known, route_table_count(c->routes));
+    note_routes(c, now_us);
     watch_keys(c, now_us);
     if (time_since(c->started_us, now_us) >= RELAY_READY_ANYWAY_US) {
         metric_set(c->has_heard, 1);
@@ -245,7 +261,7 @@ void relay_control_run(struct relay_control *c, int signal_fd)
 
 struct relay_control *relay_control_open(const struct relay_config *config,
                                          const struct key_ring *ring, struct relay_metrics *metrics,
-                                         struct fault *fault)
+                                         struct route_notes *notes, struct fault *fault)
 {
     struct relay_control *c = calloc(1, sizeof(*c));
     if (c == NULL) {
@@ -255,6 +271,12 @@ struct relay_control *relay_control_open(const struct relay_config *config,
     c->config = config;
     c->metrics = metrics;
     c->started_us = clock_now_us();
+    c->notes = notes;
+    /* The notes of a process before are better until each transceiver had time to dial again and
+     * to announce itself. */
+    if (notes != NULL && notes->noted_us != 0) {
+        c->next_note_us = c->started_us + NOTE_FIRST_US;
+    }
     c->draining_since_us = TIME_NEVER;
     c->routes =
         route_table_create(config->forwarder.cluster_id, &config->forwarder.transceiver_networks);

@@ -6,6 +6,7 @@
  * Gives:   judged announcements and new key rings to every worker's inbox; readiness; the end.
  * Keys:    read again on SIGHUP and when the directory changed and has been quiet for a second. A
  *          directory that can not be used keeps the ring that is there.
+ * Restart: SIGUSR2 ends it at once, for a successor that is about to take up what was kept.
  * Drain:   after SIGTERM not ready, but forwarding goes on, for new clients too, until no client
  *          was heard for RELAY_DRAIN_IDLE_US or a second SIGTERM comes.
  */
@@ -22,10 +23,11 @@
 struct relay_control;
 
 /* Listens for announcements and adds the conditions of readiness. config and metrics, with its
- * workers, must outlive it. NULL and a fault. */
+ * workers, must outlive it, and so must the notes, where the routes are kept for the next process
+ * (NULL: nowhere). NULL and a fault. */
 struct relay_control *relay_control_open(const struct relay_config *config,
                                          const struct key_ring *ring, struct relay_metrics *metrics,
-                                         struct fault *fault);
+                                         struct route_notes *notes, struct fault *fault);
 void relay_control_close(struct relay_control *c);
 
 /* Until the process is to end. */

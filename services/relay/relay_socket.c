@@ -31,6 +31,14 @@ static void ask_for_buffer(int fd, int forced_option, int option, size_t buffer_
     }
 }
 
+static void set_options(int fd, size_t buffer_bytes)
+{
+    ask_for_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, buffer_bytes);
+    ask_for_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, buffer_bytes);
+    (void)set_flag(fd, SOL_SOCKET, SO_RXQ_OVFL, 1);
+    (void)set_flag(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
+}
+
 static int open_bound(const struct net_addr *address, bool is_shared, size_t buffer_bytes,
                       struct fault *fault)
 {
@@ -42,10 +50,7 @@ static int open_bound(const struct net_addr *address, bool is_shared, size_t buf
         return close_and_fail(fd, address, fault);
     }
     /* Before bind: what arrives first may be many datagrams that waited for a restart. */
-    ask_for_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, buffer_bytes);
-    ask_for_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, buffer_bytes);
-    (void)set_flag(fd, SOL_SOCKET, SO_RXQ_OVFL, 1);
-    (void)set_flag(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
+    set_options(fd, buffer_bytes);
     if (bind(fd, (const struct sockaddr *)&name, name_len) != 0) {
         return close_and_fail(fd, address, fault);
     }
@@ -89,12 +94,46 @@ int relay_socket_open_internal(const struct net_addr *address, size_t buffer_byt
     return good ? fd : close_and_fail(fd, address, fault);
 }
 
+static int option_of(int fd, int option)
+{
+    int value = -1;
+    socklen_t len = sizeof(value);
+    return getsockopt(fd, SOL_SOCKET, option, &value, &len) == 0 ? value : -1;
+}
+
+bool relay_socket_is_bound_to(int fd, const struct net_addr *address)
+{
+    struct sockaddr_storage bound = {0};
+    socklen_t bound_len = sizeof(bound);
+    struct net_addr own;
+    return option_of(fd, SO_TYPE) == SOCK_DGRAM &&
+           getsockname(fd, (struct sockaddr *)&bound, &bound_len) == 0 &&
+           net_addr_from_sockaddr(&bound, &own) && net_addr_equal(&own, address);
+}
+
+static bool adopt(int fd, const struct net_addr *address, bool is_shared, size_t buffer_bytes)
+{
+    if (!relay_socket_is_bound_to(fd, address) || option_of(fd, SO_REUSEPORT) != is_shared) {
+        return false;
+    }
+    set_options(fd, buffer_bytes);
+    return true;
+}
+
+bool relay_socket_adopt_public(int fd, const struct net_addr *address, size_t buffer_bytes)
+{
+    return adopt(fd, address, true, buffer_bytes);
+}
+
+bool relay_socket_adopt_internal(int fd, const struct net_addr *address, size_t buffer_bytes)
+{
+    return adopt(fd, address, false, buffer_bytes);
+}
+
 static size_t granted_bytes(int fd, int option)
 {
-    int bytes = 0;
-    socklen_t len = sizeof(bytes);
-    (void)getsockopt(fd, SOL_SOCKET, option, &bytes, &len);
-    return (size_t)bytes / 2; /* the kernel doubles it for its own book-keeping */
+    const int bytes = option_of(fd, option);
+    return bytes < 0 ? 0 : (size_t)bytes / 2; /* the kernel doubles it for its own book-keeping */
 }
 
 struct relay_socket_buffers relay_socket_buffers(int fd)

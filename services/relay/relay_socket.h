@@ -24,6 +24,14 @@ int relay_socket_open_public(const struct net_addr *address, size_t buffer_bytes
 int relay_socket_open_internal(const struct net_addr *address, size_t buffer_bytes,
                                struct fault *fault);
 
+/* Is this descriptor, of a process before, a UDP socket that is bound to the address? */
+bool relay_socket_is_bound_to(int fd, const struct net_addr *address);
+/* And one that open_public or open_internal could have made? Then it has their options again. */
+MUST_USE bool relay_socket_adopt_public(int fd, const struct net_addr *address,
+                                        size_t buffer_bytes);
+MUST_USE bool relay_socket_adopt_internal(int fd, const struct net_addr *address,
+                                          size_t buffer_bytes);
+
 /* What the kernel granted, in bytes of data. */
 struct relay_socket_buffers {
     size_t receive_bytes;

@@ -65,7 +65,8 @@ static bool open_parts(struct relay_worker *w, struct key_ring *ring, struct fau
     if (w->forwarder == NULL) {
         return fault_set(fault, FAULT_SYSTEM, "worker %u: out of memory", config->index);
     }
-    if (!worker_sockets_open(&w->sockets, config->relay, config->index, config->worker_count,
+    relay_keep_settle(config->keep, config->index, w->forwarder, clock_now_us());
+    if (!worker_sockets_open(&w->sockets, config->keep, config->index, config->worker_count,
                              fault) ||
         !worker_inbox_open(&w->inbox, fault) ||
         !worker_sockets_watch(&w->sockets, w->inbox.read_fd, INBOX_NUMBER, fault)) {

@@ -16,8 +16,8 @@
 #define EARSHOT_RELAY_WORKER_H
 
 #include "services/relay/flow_cache/flow_cache.h"
-#include "services/relay/relay_config.h"
 #include "services/relay/relay_counters.h"
+#include "services/relay/relay_keep.h"
 #include "services/relay/relay_socket.h"
 #include "services/relay/worker_inbox.h"
 
@@ -25,6 +25,7 @@ struct relay_worker;
 
 struct relay_worker_config {
     const struct relay_config *relay; /* must outlive the worker */
+    struct relay_keep *keep;          /* likewise */
     unsigned index;
     unsigned worker_count;
     int cpu; /* to be pinned to; -1 = none */
@@ -32,7 +33,8 @@ struct relay_worker_config {
     struct flow_cache *cache; /* NULL = none; must outlive the worker */
 };
 
-/* Binds the sockets. Takes the ring, also when it fails. NULL and a fault. */
+/* Binds the sockets, or takes up what was kept. Takes the ring, also when it fails. NULL and a
+ * fault. */
 struct relay_worker *relay_worker_open(const struct relay_worker_config *config,
                                        struct key_ring *ring, struct fault *fault);
 /* peers: all workers, this one among them; they must outlive the thread. */

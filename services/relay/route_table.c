@@ -1,6 +1,7 @@
 /* route_table.c - linear probing with backward-shift deletion, at most half full */
 #include "services/relay/route_table.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #define SLOT_BITS 13
@@ -227,4 +228,40 @@ bool route_table_take_lost(struct route_table *t, uint32_t *out_instance_id, uin
 size_t route_table_count(const struct route_table *t)
 {
     return t->count;
+}
+
+/* The fences keep the compiler to this order of stores. */
+static void write_note(struct route_note *note, uint32_t instance_id,
+                       const struct net_addr *media_address)
+{
+    note->is_there = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    note->instance_id = instance_id;
+    note->media_address = *media_address;
+    atomic_signal_fence(memory_order_seq_cst);
+    note->is_there = 1;
+}
+
+void route_table_note(const struct route_table *t, struct route_notes *out, uint64_t now_us)
+{
+    size_t count = 0;
+    for (uint32_t at = 0; at < SLOTS; at++) {
+        if (t->slot[at].state == ROUTE_ANNOUNCED && !is_over(&t->slot[at], now_us)) {
+            write_note(&out->note[count++], t->slot[at].instance_id, &t->slot[at].media_address);
+        }
+    }
+    if (count < ROUTES_MAX) {
+        out->note[count].is_there = 0;
+    }
+    out->noted_us = now_us;
+}
+
+void route_table_recall(struct route_table *t, const struct route_notes *notes, uint64_t now_us)
+{
+    if (notes->noted_us > now_us || time_since(notes->noted_us, now_us) >= ROUTE_LIFE_US) {
+        return;
+    }
+    for (size_t i = 0; i < ROUTES_MAX && notes->note[i].is_there == 1; i++) {
+        route_table_heard(t, notes->note[i].instance_id, &notes->note[i].media_address, now_us);
+    }
 }

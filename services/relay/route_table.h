@@ -58,6 +58,20 @@ static inline bool route_result_is_taken(enum route_result result)
     return result <= ROUTE_MOVED;
 }
 
+/* Announced routes for the next process, in memory that outlives this one. */
+#define ROUTE_NOTES_LAYOUT 1
+
+struct route_note {
+    struct net_addr media_address;
+    uint32_t instance_id;
+    uint32_t is_there; /* written last: a process may be killed at any instruction */
+};
+
+struct route_notes {
+    uint64_t noted_us;
+    struct route_note note[ROUTES_MAX];
+};
+
 struct route_table;
 
 /* NULL without memory. */
@@ -82,5 +96,10 @@ void route_table_tick(struct route_table *t, uint64_t now_us);
 MUST_USE bool route_table_take_lost(struct route_table *t, uint32_t *out_instance_id,
                                     uint64_t now_us);
 size_t route_table_count(const struct route_table *t);
+
+void route_table_note(const struct route_table *t, struct route_notes *out, uint64_t now_us);
+/* Hears of each noted route: it is provisional, until it is announced. Nothing if the notes are
+ * older than a route may be. */
+void route_table_recall(struct route_table *t, const struct route_notes *notes, uint64_t now_us);
 
 #endif

@@ -26,26 +26,22 @@ static bool add(struct worker_sockets *s, int fd, enum relay_direction direction
     return worker_sockets_watch(s, fd, (uint32_t)i, fault);
 }
 
-bool worker_sockets_open(struct worker_sockets *s, const struct relay_config *config,
-                         unsigned index, unsigned worker_count, struct fault *fault)
+bool worker_sockets_open(struct worker_sockets *s, struct relay_keep *keep, unsigned index,
+                         unsigned worker_count, struct fault *fault)
 {
-    const struct forwarder_config *f = &config->forwarder;
-    const size_t buffer_bytes = config->socket_buffer_bytes;
-    *s = (struct worker_sockets){.public_count = f->listen_count,
+    const size_t public_count = keep->config->forwarder.listen_count;
+    *s = (struct worker_sockets){.public_count = public_count,
                                  .epoll_fd = epoll_create1(EPOLL_CLOEXEC)};
     if (s->epoll_fd < 0) {
         return fault_set(fault, FAULT_SYSTEM, "epoll_create1: %s", strerror(errno));
     }
-    for (size_t i = 0; i < f->listen_count; i++) {
-        const int fd = relay_socket_open_public(&f->listen[i], buffer_bytes, fault);
-        if (!add(s, fd, RELAY_UP, fault)) {
+    for (unsigned i = 0; i < public_count; i++) {
+        if (!add(s, relay_keep_public(keep, index, i, fault), RELAY_UP, fault)) {
             return false;
         }
     }
     for (unsigned i = index; i < FORWARDER_INTERNAL_PORTS; i += worker_count) {
-        struct net_addr address = f->internal;
-        address.port = (uint16_t)(address.port + i);
-        const int fd = relay_socket_open_internal(&address, buffer_bytes, fault);
+        const int fd = relay_keep_internal(keep, i, fault);
         if (!add(s, fd, RELAY_DOWN, fault)) {
             return false;
         }

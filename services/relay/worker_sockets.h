@@ -1,5 +1,5 @@
 /*
- * worker_sockets.h - a worker's sockets: opened in order, watched by one epoll
+ * worker_sockets.h - a worker's sockets: kept or opened, in order, watched by one epoll
  *
  * Public ones first, in the order of the configuration, then the internal ones: of the
  * FORWARDER_INTERNAL_PORTS every N-th, N being the number of workers.
@@ -9,8 +9,8 @@
 #ifndef EARSHOT_WORKER_SOCKETS_H
 #define EARSHOT_WORKER_SOCKETS_H
 
-#include "services/relay/relay_config.h"
 #include "services/relay/relay_counters.h"
+#include "services/relay/relay_keep.h"
 
 #define WORKER_SOCKETS_MAX (FORWARDER_LISTEN_MAX + FORWARDER_INTERNAL_PORTS)
 
@@ -18,7 +18,7 @@ struct worker_socket {
     int fd;
     enum relay_direction direction; /* of what is received here */
     uint8_t public_index;           /* of a public one: its place in the configuration */
-    uint32_t dropped_seen;          /* by the kernel */
+    uint32_t dropped_seen; /* by the kernel; a kept socket tells once more what it told before */
 };
 
 struct worker_sockets {
@@ -29,8 +29,8 @@ struct worker_sockets {
 };
 
 /* Binds worker `index` of `worker_count`. Close it also when it fails. */
-MUST_USE bool worker_sockets_open(struct worker_sockets *s, const struct relay_config *config,
-                                  unsigned index, unsigned worker_count, struct fault *fault);
+MUST_USE bool worker_sockets_open(struct worker_sockets *s, struct relay_keep *keep, unsigned index,
+                                  unsigned worker_count, struct fault *fault);
 void worker_sockets_close(struct worker_sockets *s);
 
 /* One more descriptor for the epoll, which stays the caller's. number: WORKER_SOCKETS_MAX or

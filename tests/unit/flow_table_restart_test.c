@@ -53,6 +53,7 @@ static void leave_flows(void *lines, uint32_t confirmed, uint32_t half_open)
                                           : flow_table_open(t, &client, owner_at(i), now_us);
         assert_non_null(flow);
         flow->socket = (uint8_t)(i % SOCKETS);
+        flow->rival = 7;
     }
     flow_table_destroy(t);
 }
@@ -80,6 +81,7 @@ static void flows_are_there_again_under_another_seed(void **state)
         assert_true(flow_owner_equal(flow->owner, owner_at(i)));
         assert_int_equal(flow->state, i < 40 ? FLOW_CONFIRMED : FLOW_HALF_OPEN);
         assert_int_equal(flow->socket, i % SOCKETS);
+        assert_int_equal(flow->rival, FLOW_RIVAL_NONE);
         assert_int_equal(flow->refreshed_us, START_US + i * US_PER_MS);
         assert_int_equal(flow->owner_sent_us, i < 40 ? START_US + i * US_PER_MS : 0);
     }

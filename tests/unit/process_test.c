@@ -157,6 +157,7 @@ static void signals_arrive_on_the_descriptor(void **state)
     } table[] = {
         {SIGTERM, PROCESS_SIGNAL_STOP},
         {SIGINT, PROCESS_SIGNAL_STOP},
+        {SIGUSR2, PROCESS_SIGNAL_HAND_OVER},
         {SIGHUP, PROCESS_SIGNAL_RELOAD},
     };
     struct fault fault = {0};

@@ -37,7 +37,7 @@ static void open_world(struct control_world *w)
     memcpy(w->metrics.worker, w->relay.worker, sizeof(w->relay.worker));
     w->metrics.worker_count = LOOPBACK_RELAY_WORKERS;
     struct key_ring *ring = key_ring_load(config->keys_directory, &fault);
-    w->control = relay_control_open(config, ring, &w->metrics, &fault);
+    w->control = relay_control_open(config, ring, &w->metrics, NULL, &fault);
     key_ring_destroy(ring);
     if (w->control == NULL) {
         fail_msg("%s", fault.text);
@@ -267,7 +267,7 @@ static void an_address_that_is_taken_is_a_fault(void **state)
     struct fault fault = {0};
     (void)state;
     open_world(&w);
-    assert_null(relay_control_open(&w.relay.config, w.relay.ring, &w.metrics, &fault));
+    assert_null(relay_control_open(&w.relay.config, w.relay.ring, &w.metrics, NULL, &fault));
     assert_non_null(strstr(fault.text, w.relay.config.control_url));
     assert_non_null(strstr(fault.text, "Address in use (stop what has it or change the address)"));
     close_world(&w);

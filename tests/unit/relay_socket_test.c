@@ -66,6 +66,52 @@ static void an_internal_port_has_one_owner(void **state)
     (void)close(first);
 }
 
+static void only_a_socket_of_the_same_kind_and_address_is_adopted(void **state)
+{
+    (void)state;
+    const struct net_addr address = free_address("127.0.0.1:0");
+    const struct net_addr other = free_address("127.0.0.1:0");
+    struct fault fault = {0};
+    const int shared = relay_socket_open_public(&address, 1 << 16, &fault);
+    const int alone = relay_socket_open_internal(&other, 1 << 16, &fault);
+    const int stream = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int pipe_fd[2];
+    assert_int_equal(pipe(pipe_fd), 0);
+    const struct {
+        int fd;
+        const struct net_addr *address;
+        bool is_public;
+        bool is_internal;
+    } row[] = {
+        {shared, &address, true, false},  {alone, &other, false, true},
+        {shared, &other, false, false},   {alone, &address, false, false},
+        {stream, &address, false, false}, {pipe_fd[0], &address, false, false},
+        {-1, &address, false, false},
+    };
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        assert_int_equal(relay_socket_adopt_public(row[i].fd, row[i].address, 1 << 16),
+                         row[i].is_public);
+        assert_int_equal(relay_socket_adopt_internal(row[i].fd, row[i].address, 1 << 16),
+                         row[i].is_internal);
+    }
+    (void)close(shared);
+    (void)close(alone);
+    (void)close(stream);
+    (void)close(pipe_fd[0]);
+    (void)close(pipe_fd[1]);
+}
+
+static void an_adopted_socket_has_the_buffers_of_today(void **state)
+{
+    (void)state;
+    const struct net_addr address = free_address("127.0.0.1:0");
+    struct fault fault = {0};
+    const int fd = relay_socket_open_public(&address, 1 << 16, &fault);
+    assert_true(relay_socket_adopt_public(fd, &address, 1 << 17));
+    assert_int_equal(relay_socket_buffers(fd).receive_bytes, 1 << 17);
+    (void)close(fd);
+}
+
 static void ipv6_takes_no_ipv4(void **state)
 {
     (void)state;
@@ -108,6 +154,8 @@ int main(void)
         cmocka_unit_test(workers_share_a_public_address),
         cmocka_unit_test(a_probe_finds_a_stranger_that_would_share_the_port),
         cmocka_unit_test(an_internal_port_has_one_owner),
+        cmocka_unit_test(only_a_socket_of_the_same_kind_and_address_is_adopted),
+        cmocka_unit_test(an_adopted_socket_has_the_buffers_of_today),
         cmocka_unit_test(ipv6_takes_no_ipv4),
         cmocka_unit_test(what_was_granted_is_told),
         cmocka_unit_test(an_address_of_another_host_is_refused),

@@ -271,6 +271,68 @@ static void the_4097th_instance_is_refused_and_the_others_stay(void **state)
     route_table_destroy(t);
 }
 
+static void noted_routes_are_heard_again(void **state)
+{
+    (void)state;
+    static struct route_notes notes;
+    struct route_table *before = table();
+    assert_true(route_result_is_taken(announce(before, 1, 1, START_US)));
+    assert_true(route_result_is_taken(announce(before, 2, 1, START_US)));
+    const struct net_addr heard = addr("10.0.0.9:4000");
+    route_table_heard(before, 3, &heard, START_US); /* hearsay is not noted */
+    route_table_note(before, &notes, START_US);
+
+    struct route_table *after = table();
+    route_table_recall(after, &notes, START_US + ROUTE_LIFE_US - 1);
+    assert_int_equal(route_table_count(after), 2);
+    const uint64_t now_us = START_US + ROUTE_LIFE_US - 1;
+    assert_true(is_known(after, 1, now_us + ROUTE_PROVISIONAL_LIFE_US - 1));
+    assert_false(is_known(after, 1, now_us + ROUTE_PROVISIONAL_LIFE_US));
+    route_table_destroy(after);
+
+    after = table();
+    route_table_recall(after, &notes, START_US + ROUTE_LIFE_US); /* too old */
+    route_table_recall(after, &notes, START_US - 1);             /* not yet written */
+    assert_int_equal(route_table_count(after), 0);
+    /* Fewer routes are fewer notes. */
+    route_table_note(after, &notes, START_US);
+    route_table_recall(after, &notes, START_US);
+    assert_int_equal(route_table_count(after), 0);
+    route_table_destroy(after);
+    route_table_destroy(before);
+}
+
+static void notes_that_say_nonsense_make_no_route(void **state)
+{
+    (void)state;
+    static struct route_notes notes = {.noted_us = START_US};
+    notes.note[0] = (struct route_note){addr("192.0.2.1:4000"), 1, 1}; /* outside the networks */
+    notes.note[1] = (struct route_note){addr("10.0.0.5:4000"), 2, 1};
+    notes.note[2] = (struct route_note){addr("10.0.0.6:4000"), 3, 77};
+    struct route_table *t = table();
+    route_table_recall(t, &notes, START_US);
+    assert_false(is_known(t, 1, START_US));
+    assert_true(is_known(t, 2, START_US));
+    assert_false(is_known(t, 3, START_US));
+    route_table_destroy(t);
+}
+
+static void as_many_routes_are_noted_as_there_may_be(void **state)
+{
+    (void)state;
+    static struct route_notes notes;
+    struct route_table *t = table();
+    for (uint32_t i = 0; i < ROUTES_MAX; i++) {
+        assert_true(route_result_is_taken(announce(t, 1000 + i, 1, START_US)));
+    }
+    route_table_note(t, &notes, START_US);
+    route_table_destroy(t);
+    t = table();
+    route_table_recall(t, &notes, START_US);
+    assert_int_equal(route_table_count(t), ROUTES_MAX);
+    route_table_destroy(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +347,9 @@ int main(void)
         cmocka_unit_test(a_downlink_makes_a_route_for_5_s),
         cmocka_unit_test(the_first_announcement_replaces_a_provisional_route),
         cmocka_unit_test(the_4097th_instance_is_refused_and_the_others_stay),
+        cmocka_unit_test(noted_routes_are_heard_again),
+        cmocka_unit_test(notes_that_say_nonsense_make_no_route),
+        cmocka_unit_test(as_many_routes_are_noted_as_there_may_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,131 @@
+/* relay_keep.c - see relay_keep.h */
+#include "services/relay/relay_keep.h"
+
+#include "common/runtime/log.h"
+#include "services/relay/relay_socket.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define FLOWS_NAME "flows"
+
+void relay_keep_open(struct relay_keep *k, const struct relay_config *config)
+{
+    *k = (struct relay_keep){.config = config, .memory = FLOW_MEMORY_NONE};
+    if (!fd_store_open(&k->store)) {
+        log_warn("relay.supervisor_unreachable variable=NOTIFY_SOCKET "
+                 "effect=\"a restart is a gap\"");
+    }
+}
+
+void relay_keep_close(struct relay_keep *k)
+{
+    flow_memory_close(&k->memory);
+    fd_store_close(&k->store);
+}
+
+/* A memfd of another label goes, or the store would hand out both at the next start. */
+void relay_keep_open_flows(struct relay_keep *k, unsigned worker_count)
+{
+    struct fault fault = {0};
+    if (!fd_store_is_there(&k->store)) {
+        return;
+    }
+    const int fd = fd_store_take(&k->store, FLOWS_NAME);
+    if (fd >= 0 && flow_memory_adopt(&k->memory, fd, k->config, worker_count)) {
+        return;
+    }
+    if (fd >= 0) {
+        fd_store_forget(&k->store, FLOWS_NAME);
+        log_info("relay.flows_dropped reason=\"made by another version or configuration\"");
+    }
+    if (!flow_memory_make(&k->memory, k->config, worker_count, &fault)) {
+        log_warn("relay.flows_not_kept error=\"%s\"", fault.text);
+        return;
+    }
+    (void)fd_store_put(&k->store, FLOWS_NAME, k->memory.fd);
+}
+
+bool relay_keep_probe(struct relay_keep *k, struct net_addr *listen, struct fault *fault)
+{
+    for (size_t i = 0; i < k->store.kept_count; i++) {
+        if (relay_socket_is_bound_to(k->store.kept[i].fd, listen)) {
+            return true;
+        }
+    }
+    return relay_socket_probe(listen, fault);
+}
+
+struct socket_kind {
+    bool (*adopt)(int fd, const struct net_addr *address, size_t buffer_bytes);
+    int (*open)(const struct net_addr *address, size_t buffer_bytes, struct fault *fault);
+};
+
+static int take_or_open(struct relay_keep *k, struct socket_kind kind, const char *name,
+                        const struct net_addr *address, struct fault *fault)
+{
+    const size_t buffer_bytes = k->config->socket_buffer_bytes;
+    const int kept = fd_store_take(&k->store, name);
+    if (kept >= 0 && kind.adopt(kept, address, buffer_bytes)) {
+        k->sockets_kept++;
+        return kept;
+    }
+    if (kept >= 0) {
+        fd_store_forget(&k->store, name);
+        (void)close(kept);
+    }
+    const int fd = kind.open(address, buffer_bytes, fault);
+    if (fd >= 0) {
+        (void)fd_store_put(&k->store, name, fd);
+    }
+    return fd;
+}
+
+int relay_keep_public(struct relay_keep *k, unsigned worker, unsigned listen_index,
+                      struct fault *fault)
+{
+    const struct socket_kind kind = {relay_socket_adopt_public, relay_socket_open_public};
+    char name[FD_STORE_NAME_CAP];
+    if (listen_index == 0) {
+        (void)snprintf(name, sizeof(name), "public.%u", worker);
+    } else {
+        (void)snprintf(name, sizeof(name), "public.%u.%u", worker, listen_index);
+    }
+    return take_or_open(k, kind, name, &k->config->forwarder.listen[listen_index], fault);
+}
+
+int relay_keep_internal(struct relay_keep *k, unsigned port_index, struct fault *fault)
+{
+    const struct socket_kind kind = {relay_socket_adopt_internal, relay_socket_open_internal};
+    struct net_addr address = k->config->forwarder.internal;
+    address.port = (uint16_t)(address.port + port_index);
+    char name[FD_STORE_NAME_CAP];
+    (void)snprintf(name, sizeof(name), "internal.%u", address.port);
+    return take_or_open(k, kind, name, &address, fault);
+}
+
+void relay_keep_settle(struct relay_keep *k, unsigned worker, struct forwarder *f, uint64_t now_us)
+{
+    if (k->memory.bytes == NULL) {
+        return;
+    }
+    const struct forwarder_memory memory = {.flow_lines = flow_memory_lines(&k->memory, worker),
+                                            .routes = flow_memory_notes(&k->memory),
+                                            .is_used = k->memory.is_used};
+    k->flows_kept += forwarder_settle(f, &memory, now_us);
+}
+
+void relay_keep_opened(struct relay_keep *k)
+{
+    if (!fd_store_is_there(&k->store)) {
+        return;
+    }
+    const size_t forgotten = fd_store_forget_rest(&k->store);
+    log_info("relay.kept sockets=%zu flows=%zu forgotten=%zu", k->sockets_kept, k->flows_kept,
+             forgotten);
+}
+
+void relay_keep_ready(struct relay_keep *k)
+{
+    fd_store_say_ready(&k->store);
+}

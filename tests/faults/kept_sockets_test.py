@@ -1,0 +1,171 @@
+"""The relay restarts under a supervisor that keeps its sockets and flows, under 20,000 packets/s.
+
+Targets: a clean restart loses nothing; kill -9 loses no more than the batches that the workers
+had in their hands. The flows are there in the new process: nothing is dropped for want of one,
+though no transceiver has sent a word. Half of the packets go up, half down.
+"""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../integration"))
+from fd_supervisor import FdSupervisor  # noqa: E402
+from free_port import free_port  # noqa: E402
+from media_wire import DOWNLINK, Key, stun_request  # noqa: E402
+from relay_kit import INTERNAL_PORTS, PROGRAM, RTP, Relay, Transceiver, udp  # noqa: E402
+
+PER_SECOND, MILLISECONDS = 20000, 3000
+CLIENTS = 16
+WORKERS = 2
+BATCH = 64
+NOTES_S = 0.6  # how often the relay notes its routes, twice
+FORCE_RECEIVE_BUFFER = 33  # SO_RCVBUFFORCE
+STREAM = os.path.join(os.path.dirname(PROGRAM), "steady_stream")
+BUFFER = 4 << 20
+
+
+class KeptRelay(Relay):
+    """A relay whose supervisor keeps what it is given."""
+
+    def __init__(self, *arguments, **config):
+        super().__init__(*arguments, **config)
+        self.supervisor = FdSupervisor()
+
+    def launch(self, *options):
+        with open(self.log_path, "a") as log:
+            self.process = self.supervisor.spawn(PROGRAM, ["--config", self.configure(), *options],
+                                                 log)
+        return self.process
+
+    def hand_over(self):
+        """The shortest restart: the successor starts when the process has ended."""
+        self.process.send_signal(signal.SIGUSR2)
+        assert self.process.wait() == 0, self.log()
+        self.launch()
+
+    def kept(self):
+        """(sockets, flows, forgotten) of the latest start."""
+        return tuple(map(int, re.findall(
+            r"relay\.kept sockets=(\d+) flows=(\d+) forgotten=(\d+)", self.log())[-1]))
+
+
+class KeptSocketsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.relay = KeptRelay(folder.name, Key(7), workers=WORKERS, socket_buffer="4MB")
+        self.addCleanup(self.relay.supervisor.close)
+        self.addCleanup(self.relay.kill)
+        self.relay.start()
+        self.transceiver = Transceiver(self.relay)
+        self.addCleanup(self.transceiver.close)
+        self.transceiver.announce_and_wait()
+        self.calls = [self.connect(session) for session in range(CLIENTS)]
+        self.transceiver.publisher.close()
+        time.sleep(NOTES_S)
+
+    def connect(self, session):
+        """A client with a confirmed flow; and where its transceiver answers to."""
+        client = udp()
+        self.addCleanup(client.close)
+        client.sendto(stun_request(self.transceiver.token(session) + ":peer"), self.relay.public[0])
+        _, peer, _, back = self.transceiver.hear()
+        self.transceiver.say(back, session, peer, RTP)
+        self.assertEqual(client.recvfrom(2000)[0], RTP)
+        return session, client, back
+
+    def streams(self, is_down):
+        for session, client, back in self.calls:
+            yield "%d %s:%d -\n" % (client.fileno(), *self.relay.public[0])
+            shim = self.relay.key.shim(DOWNLINK, self.transceiver.instance, session,
+                                       client.getsockname(), bytes(60))[:40]
+            if is_down:
+                yield "%d %s:%d %s\n" % (self.transceiver.socket.fileno(), *back, shim.hex())
+
+    def stream_while(self, harm, is_down=True):
+        """What arrived of 20,000 packets/s, up and down or up alone, while harm was done."""
+        sockets = [self.transceiver.socket, *(client for _, client, _ in self.calls)]
+        for one in sockets:
+            one.setsockopt(socket.SOL_SOCKET, FORCE_RECEIVE_BUFFER, BUFFER)
+        numbers = [one.fileno() for one in sockets]
+        stream = subprocess.Popen([STREAM, str(PER_SECOND), str(MILLISECONDS), *map(str, numbers)],
+                                  text=True, pass_fds=numbers, stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE)
+        with stream:
+            stream.stdin.writelines(self.streams(is_down))
+            stream.stdin.close()
+            time.sleep(MILLISECONDS / 3000)
+            harm()
+            line = stream.stdout.read()
+        result = {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", line)}
+        self.assertEqual(result["sent"], PER_SECOND * MILLISECONDS // 1000)
+        self.assertEqual(result["twice"], 0)
+        print(f"{self.id().rpartition('.')[2]}: {line.strip()}", file=sys.stderr)
+        return result
+
+    def assert_all_was_kept(self):
+        self.assertEqual(self.relay.kept(), (WORKERS + INTERNAL_PORTS, CLIENTS, 0))
+        self.assertEqual(set(self.relay.verdicts("up")), {"flow"})
+        dropped = 'earshot_socket_dropped_datagrams_total{direction="%s"}'
+        heard = self.relay.metrics()
+        self.assertEqual((heard[dropped % "up"], heard[dropped % "down"]), (0, 0))
+
+    def test_a_restart_loses_nothing(self):
+        result = self.stream_while(self.relay.hand_over)
+        self.assertEqual(result["lost"], 0)
+        self.assert_all_was_kept()
+
+    def test_a_restart_loses_nothing_while_no_transceiver_says_a_word(self):
+        result = self.stream_while(self.relay.hand_over, is_down=False)
+        self.assertEqual(result["lost"], 0)
+        self.assert_all_was_kept()
+
+    def test_restarts_may_follow_each_other(self):
+        def harm():
+            for _ in range(3):
+                self.relay.hand_over()
+                self.assertTrue(self.relay.supervisor.ready.wait(10))
+        self.assertEqual(self.stream_while(harm, is_down=False)["lost"], 0)
+        self.assert_all_was_kept()
+
+    def test_kill_9_loses_no_more_than_a_batch_of_each_worker(self):
+        def harm():
+            self.relay.kill()
+            self.relay.launch()
+        self.assertLessEqual(self.stream_while(harm)["lost"], WORKERS * BATCH)
+        self.assert_all_was_kept()
+
+    def test_with_other_workers_flows_are_learned_anew(self):
+        for workers in (3, 1):
+            def harm():
+                self.relay.config["workers"] = workers
+                self.relay.hand_over()
+            result = self.stream_while(harm)
+            self.assertLess(result["lost"], PER_SECOND // 10)
+            _, flows, forgotten = self.relay.kept()
+            self.assertEqual((flows, forgotten), (0, 2 if workers == 1 else 0))
+            names = [f"internal.{self.relay.internal_port + i}" for i in range(INTERNAL_PORTS)]
+            names += ["flows", *(f"public.{worker}" for worker in range(workers))]
+            self.assertEqual(self.relay.supervisor.names(), sorted(names))
+
+    def test_sockets_of_another_configuration_are_closed(self):
+        relay, old = self.relay, self.relay.public[0]
+        relay.public[0] = (old[0], free_port(socket.SOCK_DGRAM))
+        relay.hand_over()
+        self.assertTrue(relay.supervisor.ready.wait(10))
+        self.assertEqual(relay.kept(), (INTERNAL_PORTS, 0, 0))
+        udp(*old).close()
+        relay.hand_over()
+        self.assertTrue(relay.supervisor.ready.wait(10))
+        self.assertEqual(relay.kept(), (WORKERS + INTERNAL_PORTS, 0, 0))
+
+
+if __name__ == "__main__":
+    unittest.main()
