@@ -11,7 +11,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 
 /* A beat and gauges at least this often, without a datagram too. */
 #define IDLE_MS 250
@@ -19,10 +18,9 @@
 #define BATCHES_PER_TURN 4
 #define PUBLISH_US       (250 * US_PER_MS)
 
-/* In the epoll's events, beside the indices of sockets. */
+/* Watched beside the sockets. */
 #define INBOX_NUMBER WORKER_SOCKETS_MAX
 #define CACHE_NUMBER (WORKER_SOCKETS_MAX + 1)
-#define EVENTS_MAX   (WORKER_SOCKETS_MAX + 2)
 
 struct relay_worker {
     struct relay_worker_config config;
@@ -68,17 +66,17 @@ static bool open_parts(struct relay_worker *w, struct key_ring *ring, struct fau
     relay_keep_settle(config->keep, config->index, w->forwarder, clock_now_us());
     if (!worker_sockets_open(&w->sockets, config->keep, config->index, config->worker_count,
                              fault) ||
-        !worker_inbox_open(&w->inbox, fault) ||
-        !worker_sockets_watch(&w->sockets, w->inbox.read_fd, INBOX_NUMBER, fault)) {
+        !worker_inbox_open(&w->inbox, fault)) {
         return false;
     }
+    worker_sockets_watch(&w->sockets, w->inbox.read_fd, INBOX_NUMBER);
     if (!open_cache(w) ||
         !worker_uplink_open(&w->uplink, &w->sockets, w->forwarder, &w->cache, &w->counters) ||
         !worker_downlink_open(&w->downlink, &w->sockets, w->forwarder, &w->cache, &w->counters)) {
         return fault_set(fault, FAULT_SYSTEM, "worker %u: out of memory", config->index);
     }
-    const int cache_fd = worker_cache_fd(&w->cache);
-    return cache_fd < 0 || worker_sockets_watch(&w->sockets, cache_fd, CACHE_NUMBER, fault);
+    worker_sockets_watch(&w->sockets, worker_cache_fd(&w->cache), CACHE_NUMBER);
+    return true;
 }
 
 struct relay_worker *relay_worker_open(const struct relay_worker_config *config,
@@ -92,7 +90,6 @@ struct relay_worker *relay_worker_open(const struct relay_worker_config *config,
         return NULL;
     }
     w->config = *config;
-    w->sockets.epoll_fd = -1;
     w->inbox = (struct worker_inbox){.read_fd = -1, .write_fd = -1};
     relay_counters_init(&w->counters);
     if (!open_parts(w, ring, fault)) {
@@ -195,22 +192,19 @@ static void release_held(struct relay_worker *w, bool has_answers, uint64_t now_
 
 static void turn(struct relay_worker *w)
 {
-    struct epoll_event event[EVENTS_MAX];
-    const int wait_ms = worker_cache_wait_ms(&w->cache, IDLE_MS, clock_now_us());
-    const int event_count = epoll_wait(w->sockets.epoll_fd, event, COUNT_OF(event), wait_ms);
+    struct worker_sockets *sockets = &w->sockets;
+    worker_sockets_wait(sockets, worker_cache_wait_ms(&w->cache, IDLE_MS, clock_now_us()));
     const uint64_t begin_us = clock_now_us();
-    bool has_answers = false;
-    for (int i = 0; i < event_count; i++) {
-        if (event[i].data.u32 == INBOX_NUMBER) {
-            read_inbox(w, begin_us);
-        } else if (event[i].data.u32 == CACHE_NUMBER) {
-            has_answers = true;
-        } else {
-            serve_socket(w, &w->sockets.socket[event[i].data.u32]);
+    if (worker_sockets_is_ready(sockets, INBOX_NUMBER)) {
+        read_inbox(w, begin_us);
+    }
+    for (unsigned i = 0; i < sockets->count; i++) {
+        if (worker_sockets_is_ready(sockets, i)) {
+            serve_socket(w, &sockets->socket[i]);
         }
     }
     const uint64_t now_us = clock_now_us();
-    release_held(w, has_answers, now_us);
+    release_held(w, worker_sockets_is_ready(sockets, CACHE_NUMBER), now_us);
     forwarder_tick(w->forwarder, now_us);
     publish(w, now_us);
     metric_observe(&w->counters.lag, now_us - begin_us);

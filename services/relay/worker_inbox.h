@@ -1,7 +1,7 @@
 /*
  * worker_inbox.h - what main and other workers tell a worker
  *
- * A pipe is the queue: the kernel keeps it bounded, wakes the reader's epoll, and writes a message
+ * A pipe is the queue: the kernel keeps it bounded, wakes the reader, and writes a message
  * whole or not at all.
  * Takes:   messages, from any thread; an INBOX_RING moves its ring when post says true.
  * Fails:   post returns false when the pipe is full: announcements are repeated each 500 ms, a
@@ -32,7 +32,7 @@ struct inbox_message {
 static_assert(sizeof(struct inbox_message) <= PIPE_BUF, "the kernel writes it whole");
 
 struct worker_inbox {
-    int read_fd; /* for epoll */
+    int read_fd; /* to wait for */
     int write_fd;
 };
 

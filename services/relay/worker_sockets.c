@@ -3,19 +3,25 @@
 
 #include "services/relay/relay_socket.h"
 
-#include <errno.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
-bool worker_sockets_watch(struct worker_sockets *s, int fd, uint32_t number, struct fault *fault)
+void worker_sockets_watch(struct worker_sockets *s, int fd, unsigned number)
 {
-    struct epoll_event event = {.events = EPOLLIN, .data.u32 = number};
-    return epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ||
-           fault_set(fault, FAULT_SYSTEM, "epoll_ctl: %s", strerror(errno));
+    assert(number < WORKER_WATCHED_MAX);
+    s->watched[number] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
-static bool add(struct worker_sockets *s, int fd, enum relay_direction direction,
-                struct fault *fault)
+void worker_sockets_wait(struct worker_sockets *s, int timeout_ms)
+{
+    if (poll(s->watched, COUNT_OF(s->watched), timeout_ms) < 0) {
+        /* A signal: what it said the last time is not true any more. */
+        for (size_t i = 0; i < COUNT_OF(s->watched); i++) {
+            s->watched[i].revents = 0;
+        }
+    }
+}
+
+static bool add(struct worker_sockets *s, int fd, enum relay_direction direction)
 {
     if (fd < 0) {
         return false;
@@ -23,26 +29,26 @@ static bool add(struct worker_sockets *s, int fd, enum relay_direction direction
     const size_t i = s->count++;
     s->socket[i] =
         (struct worker_socket){.fd = fd, .direction = direction, .public_index = (uint8_t)i};
-    return worker_sockets_watch(s, fd, (uint32_t)i, fault);
+    worker_sockets_watch(s, fd, (unsigned)i);
+    return true;
 }
 
 bool worker_sockets_open(struct worker_sockets *s, struct relay_keep *keep, unsigned index,
                          unsigned worker_count, struct fault *fault)
 {
     const size_t public_count = keep->config->forwarder.listen_count;
-    *s = (struct worker_sockets){.public_count = public_count,
-                                 .epoll_fd = epoll_create1(EPOLL_CLOEXEC)};
-    if (s->epoll_fd < 0) {
-        return fault_set(fault, FAULT_SYSTEM, "epoll_create1: %s", strerror(errno));
+    *s = (struct worker_sockets){.public_count = public_count};
+    for (size_t i = 0; i < COUNT_OF(s->watched); i++) {
+        s->watched[i].fd = -1; /* which poll passes over */
     }
     for (unsigned i = 0; i < public_count; i++) {
-        if (!add(s, relay_keep_public(keep, index, i, fault), RELAY_UP, fault)) {
+        if (!add(s, relay_keep_public(keep, index, i, fault), RELAY_UP)) {
             return false;
         }
     }
     for (unsigned i = index; i < FORWARDER_INTERNAL_PORTS; i += worker_count) {
         const int fd = relay_keep_internal(keep, i, fault);
-        if (!add(s, fd, RELAY_DOWN, fault)) {
+        if (!add(s, fd, RELAY_DOWN)) {
             return false;
         }
         (void)udp_receiver_accept_trains(fd);
@@ -56,8 +62,4 @@ void worker_sockets_close(struct worker_sockets *s)
         (void)close(s->socket[i].fd);
     }
     s->count = 0;
-    if (s->epoll_fd >= 0) {
-        (void)close(s->epoll_fd);
-    }
-    s->epoll_fd = -1;
 }

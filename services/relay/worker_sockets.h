@@ -1,9 +1,11 @@
 /*
- * worker_sockets.h - a worker's sockets: kept or opened, in order, watched by one epoll
+ * worker_sockets.h - a worker's sockets: kept or opened, in order; and waiting for them
  *
  * Public ones first, in the order of the configuration, then the internal ones: of the
  * FORWARDER_INTERNAL_PORTS every N-th, N being the number of workers.
- * Owns:    the descriptors, until close.
+ * Waiting: poll, not epoll: a socket that is in an epoll wakes it for each datagram that was sent,
+ *          which costs a relay 6 % of its time (docs/performance.md).
+ * Owns:    the sockets, until close.
  * Fails:   a fault that names the address.
  */
 #ifndef EARSHOT_WORKER_SOCKETS_H
@@ -12,7 +14,10 @@
 #include "services/relay/relay_counters.h"
 #include "services/relay/relay_keep.h"
 
+#include <poll.h>
+
 #define WORKER_SOCKETS_MAX (FORWARDER_LISTEN_MAX + FORWARDER_INTERNAL_PORTS)
+#define WORKER_WATCHED_MAX (WORKER_SOCKETS_MAX + 4)
 
 struct worker_socket {
     int fd;
@@ -25,7 +30,7 @@ struct worker_sockets {
     struct worker_socket socket[WORKER_SOCKETS_MAX];
     size_t count;
     size_t public_count;
-    int epoll_fd; /* its events carry the index of a socket, or what was handed to watch */
+    struct pollfd watched[WORKER_WATCHED_MAX]; /* by number; a socket's is its index */
 };
 
 /* Binds worker `index` of `worker_count`. Close it also when it fails. */
@@ -33,10 +38,16 @@ MUST_USE bool worker_sockets_open(struct worker_sockets *s, struct relay_keep *k
                                   unsigned worker_count, struct fault *fault);
 void worker_sockets_close(struct worker_sockets *s);
 
-/* One more descriptor for the epoll, which stays the caller's. number: WORKER_SOCKETS_MAX or
- * above. */
-MUST_USE bool worker_sockets_watch(struct worker_sockets *s, int fd, uint32_t number,
-                                   struct fault *fault);
+/* One more descriptor to wait for, which stays the caller's; -1 is passed over. number:
+ * WORKER_SOCKETS_MAX or above, below WORKER_WATCHED_MAX. */
+void worker_sockets_watch(struct worker_sockets *s, int fd, unsigned number);
+/* Until something can be read, at most timeout_ms. */
+void worker_sockets_wait(struct worker_sockets *s, int timeout_ms);
+/* After a wait. */
+static inline bool worker_sockets_is_ready(const struct worker_sockets *s, unsigned number)
+{
+    return s->watched[number].revents != 0;
+}
 
 /* The one that uplinks leave from, so that their answers come back to this worker. */
 static inline const struct worker_socket *
