@@ -76,6 +76,38 @@ static bool start_cache(struct relay *r, struct fault *fault)
     return r->cache != NULL;
 }
 
+static bool open_tcp(struct relay *r, struct fault *fault)
+{
+    if (r->config.tcp.listen_count == 0) {
+        return true;
+    }
+    struct key_ring *copy = key_ring_copy(r->ring);
+    if (copy == NULL) {
+        return fault_set(fault, FAULT_SYSTEM, "key ring: out of memory");
+    }
+    r->metrics.tcp = tcp_ingress_open(&r->config, copy, admin_http_add_loop("tcp"), fault);
+    return r->metrics.tcp != NULL;
+}
+
+static void log_tcp(const struct relay *r)
+{
+    const struct relay_tcp_config *tcp = &r->config.tcp;
+    if (r->metrics.tcp == NULL) {
+        return;
+    }
+    const size_t places = tcp_ingress_places(r->metrics.tcp);
+    for (size_t i = 0; i < tcp->listen_count; i++) {
+        char text[NET_ADDR_TEXT_CAP];
+        log_info("relay.listening tcp=%s connections_max=%zu",
+                 net_addr_format(&tcp->listen[i], text, sizeof(text)), places);
+    }
+    if (places < tcp->connections_max) {
+        log_warn("relay.descriptors_few connections_max=%zu wanted=%zu remedy=\"raise the limit of "
+                 "open files (ulimit -Hn)\"",
+                 places, tcp->connections_max);
+    }
+}
+
 static void log_sockets(const struct relay *r)
 {
     const struct forwarder_config *f = &r->config.forwarder;
@@ -108,7 +140,7 @@ static bool start_workers(struct relay *r, struct fault *fault)
             return false;
         }
     }
-    return true;
+    return r->metrics.tcp == NULL || tcp_ingress_start(r->metrics.tcp, fault);
 }
 
 /* Forwards first: a relay that was restarted inside calls has no time to lose. */
@@ -120,11 +152,12 @@ static bool start(struct relay *r, struct fault *fault)
     }
     r->ring = key_ring_load(r->config.keys_directory, fault);
     if (r->ring == NULL || !start_cache(r, fault) || !open_workers(r, fault) ||
-        !start_workers(r, fault)) {
+        !open_tcp(r, fault) || !start_workers(r, fault)) {
         return false;
     }
     log_info("keys.loaded active=%02u", key_ring_active_id(r->ring));
     log_sockets(r);
+    log_tcp(r);
     r->control = relay_control_open(&r->config, r->ring, &r->metrics,
                                     flow_memory_notes(&r->keep.memory), fault);
     if (r->control == NULL) {
@@ -154,10 +187,14 @@ static void stop(struct relay *r)
     for (size_t i = 0; i < r->metrics.worker_count; i++) {
         relay_worker_stop(r->metrics.worker[i]);
     }
+    if (r->metrics.tcp != NULL) {
+        tcp_ingress_stop(r->metrics.tcp);
+    }
     relay_control_close(r->control);
     for (size_t i = 0; i < r->metrics.worker_count; i++) {
         relay_worker_close(r->metrics.worker[i]);
     }
+    tcp_ingress_close(r->metrics.tcp);
     flow_cache_stop(r->cache);
     relay_keep_close(&r->keep);
     key_ring_destroy(r->ring);

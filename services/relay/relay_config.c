@@ -3,6 +3,7 @@
 
 #include "common/runtime/yaml_reader.h"
 #include "services/relay/rate_buckets.h"
+#include "services/relay/tcp_roster.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,39 +25,48 @@ static void read_workers(struct yaml_reader *r, struct relay_config *c)
     c->worker_count = (unsigned)count;
 }
 
-static bool is_listed(const struct forwarder_config *f, const struct net_addr *address)
+static bool is_listed(const struct net_addr *list, size_t count, const struct net_addr *address)
 {
-    for (size_t i = 0; i < f->listen_count; i++) {
-        if (net_addr_equal(&f->listen[i], address)) {
+    for (size_t i = 0; i < count; i++) {
+        if (net_addr_equal(&list[i], address)) {
             return true;
         }
     }
     return false;
 }
 
-/* An empty entry is skipped, so that a deployment with one address can leave the second unset. */
-static void read_listen(struct yaml_reader *r, struct forwarder_config *f)
+/* An empty entry is skipped, so that a deployment with one address can leave the second unset.
+ * Returns how many there are. */
+static size_t read_addresses(struct yaml_reader *r, const char *list,
+                             struct net_addr out[FORWARDER_LISTEN_MAX])
 {
-    const size_t count = yaml_reader_count(r, "listen");
+    const size_t count = yaml_reader_count(r, list);
+    size_t read_count = 0;
     for (size_t i = 0; i < count; i++) {
         char key[64];
         char text[RELAY_TEXT_CAP];
         struct net_addr address;
-        (void)snprintf(key, sizeof(key), "listen[%zu]", i);
+        (void)snprintf(key, sizeof(key), "%s[%zu]", list, i);
         yaml_reader_text(r, key, NULL, text, sizeof(text));
         if (text[0] == '\0') {
             continue;
         }
         if (!net_addr_parse(text, &address)) {
             yaml_reader_fail(r, key, "\"%s\" is no ip:port", text);
-        } else if (is_listed(f, &address)) {
+        } else if (is_listed(out, read_count, &address)) {
             yaml_reader_fail(r, key, "%s is listed twice", text);
-        } else if (f->listen_count == FORWARDER_LISTEN_MAX) {
+        } else if (read_count == FORWARDER_LISTEN_MAX) {
             yaml_reader_fail(r, key, "more than %d addresses", FORWARDER_LISTEN_MAX);
         } else {
-            f->listen[f->listen_count++] = address;
+            out[read_count++] = address;
         }
     }
+    return read_count;
+}
+
+static void read_listen(struct yaml_reader *r, struct forwarder_config *f)
+{
+    f->listen_count = read_addresses(r, "listen", f->listen);
     if (f->listen_count == 0) {
         yaml_reader_fail(r, "listen", "no address to listen on");
     }
@@ -65,10 +75,18 @@ static void read_listen(struct yaml_reader *r, struct forwarder_config *f)
 static void read_internal(struct yaml_reader *r, struct forwarder_config *f)
 {
     yaml_reader_addr(r, "internal", NULL, &f->internal);
-    if (f->internal.port == 0 || f->internal.port > UINT16_MAX - (FORWARDER_INTERNAL_PORTS - 1)) {
-        yaml_reader_fail(r, "internal", "needs a port that %d more can follow",
-                         FORWARDER_INTERNAL_PORTS - 1);
+    if (f->internal.port == 0 || f->internal.port > UINT16_MAX - FORWARDER_TCP_PORT) {
+        yaml_reader_fail(r, "internal", "needs a port that %d more can follow", FORWARDER_TCP_PORT);
     }
+}
+
+static void read_tcp(struct yaml_reader *r, struct relay_tcp_config *tcp)
+{
+    tcp->listen_count = read_addresses(r, "tcp.listen", tcp->listen);
+    tcp->connections_max =
+        (size_t)yaml_reader_u64(r, "tcp.connections_max", 1, TCP_ROSTER_CAP_MAX, 4096);
+    tcp->connections_per_address_max =
+        (size_t)yaml_reader_u64(r, "tcp.connections_per_address_max", 1, TCP_ROSTER_CAP_MAX, 64);
 }
 
 static void read_networks(struct yaml_reader *r, struct route_networks *networks)
@@ -132,6 +150,7 @@ bool relay_config_load(const char *path, struct relay_config *out, struct fault 
     read_workers(r, c);
     read_forwarder(r, &c->forwarder);
     read_flow_cache(r, c);
+    read_tcp(r, &c->tcp);
     c->socket_buffer_bytes =
         (size_t)yaml_reader_size(r, "socket_buffer", 65536, 1u << 30, 4u << 20);
     yaml_reader_text(r, "control_listen", NULL, c->control_url, sizeof(c->control_url));

@@ -19,6 +19,14 @@ struct cache_budget {
     uint32_t burst;
 };
 
+/* For clients whose network blocks UDP. */
+struct relay_tcp_config {
+    struct net_addr listen[FORWARDER_LISTEN_MAX];
+    size_t listen_count; /* 0: none are let in */
+    size_t connections_max;
+    size_t connections_per_address_max;
+};
+
 struct relay_config {
     char keys_directory[RELAY_TEXT_CAP];
     unsigned worker_count; /* 0: as many as CPUs may be used */
@@ -31,6 +39,7 @@ struct relay_config {
     struct flow_cache_url flow_cache; /* if forwarder.has_cache; holds a password */
     struct cache_budget cache_budget;
     struct forwarder_config forwarder; /* public and internal addresses, limits */
+    struct relay_tcp_config tcp;
 };
 
 MUST_USE bool relay_config_load(const char *path, struct relay_config *out, struct fault *fault);

@@ -44,8 +44,8 @@ struct relay_control {
 
 static void tell_workers(struct relay_control *c, const struct inbox_message *message)
 {
-    for (size_t i = 0; i < c->metrics->worker_count; i++) {
-        if (!worker_inbox_post(relay_worker_inbox(c->metrics->worker[i]), message)) {
+    for (size_t i = 0; i < relay_metrics_thread_count(c->metrics); i++) {
+        if (!worker_inbox_post(relay_metrics_inbox(c->metrics, i), message)) {
             metric_add(&c->metrics->control.messages_lost, 1);
         }
     }
@@ -136,8 +136,7 @@ static void give_ring(struct relay_control *c, size_t worker, const struct key_r
 {
     struct key_ring *copy = key_ring_copy(ring);
     const struct inbox_message message = {.kind = INBOX_RING, .body.ring = copy};
-    if (copy == NULL ||
-        !worker_inbox_post(relay_worker_inbox(c->metrics->worker[worker]), &message)) {
+    if (copy == NULL || !worker_inbox_post(relay_metrics_inbox(c->metrics, worker), &message)) {
         key_ring_destroy(copy);
         metric_add(&c->metrics->control.messages_lost, 1);
         log_error("keys.not_delivered worker=%zu remedy=\"send SIGHUP again\"", worker);
@@ -154,7 +153,7 @@ static void reload_keys(struct relay_control *c)
         log_error("keys.reload_failed error=\"%s\" effect=\"the old ring stays\"", fault.text);
         return;
     }
-    for (size_t i = 0; i < c->metrics->worker_count; i++) {
+    for (size_t i = 0; i < relay_metrics_thread_count(c->metrics); i++) {
         give_ring(c, i, ring);
     }
     publish_keys(&c->metrics->control, ring);
@@ -207,8 +206,8 @@ static void take_signals(struct relay_control *c, int signal_fd, uint64_t now_us
 static uint64_t client_heard_us(const struct relay_control *c)
 {
     uint64_t last_us = 0;
-    for (size_t i = 0; i < c->metrics->worker_count; i++) {
-        const struct relay_counters *counters = relay_worker_counters(c->metrics->worker[i]);
+    for (size_t i = 0; i < relay_metrics_thread_count(c->metrics); i++) {
+        const struct relay_counters *counters = relay_metrics_counters(c->metrics, i);
         last_us = time_later(last_us, metric_get(&counters->client_heard_us));
     }
     return last_us;

@@ -50,3 +50,13 @@ void relay_counters_note_residence(struct relay_counters *c, enum relay_directio
         metric_observe(&c->residence[direction], unix_us - first_unix_us);
     }
 }
+
+void relay_counters_publish(struct relay_counters *c, const struct forwarder *forwarder)
+{
+    const struct flow_table *flows = forwarder_flows(forwarder);
+    for (unsigned i = 0; i < FLOW_STATE_COUNT; i++) {
+        metric_set(&c->flows[i], flow_table_count(flows, (enum flow_state)i));
+        metric_set(&c->flows_evicted[i], flow_table_evicted(flows, (enum flow_state)i));
+    }
+    metric_set(&c->routes, route_table_count(forwarder_routes(forwarder)));
+}

@@ -55,5 +55,7 @@ void relay_counters_add_kernel_drops(struct relay_counters *c, enum relay_direct
 /* A batch whose first datagram came at that time has just been sent. */
 void relay_counters_note_residence(struct relay_counters *c, enum relay_direction direction,
                                    uint64_t first_unix_us);
+/* The gauges, from the forwarder's tables. */
+void relay_counters_publish(struct relay_counters *c, const struct forwarder *forwarder);
 
 #endif

@@ -10,12 +10,12 @@ static const char *const direction_name[RELAY_DIRECTION_COUNT] = {
 static const char *const state_name[FLOW_STATE_COUNT] = {
     [FLOW_HALF_OPEN] = "half_open", [FLOW_CONFIRMED] = "confirmed"};
 
-/* The sum over all workers of the value that lies at this place in their counters. */
+/* The sum over all threads of the value that lies at this place in their counters. */
 static uint64_t sum(const struct relay_metrics *m, size_t offset)
 {
     uint64_t total = 0;
-    for (size_t i = 0; i < m->worker_count; i++) {
-        const uint8_t *counters = (const uint8_t *)relay_worker_counters(m->worker[i]);
+    for (size_t i = 0; i < relay_metrics_thread_count(m); i++) {
+        const uint8_t *counters = (const uint8_t *)relay_metrics_counters(m, i);
         total += metric_get((const metric_value *)(const void *)(counters + offset));
     }
     return total;
@@ -115,7 +115,7 @@ static void print_traffic(const struct relay_metrics *m, struct metrics_text *t)
     print_by_state(m, t, offsetof(struct relay_counters, flows_evicted));
 }
 
-/* Buckets of all workers as one histogram; they share their bounds. */
+/* Buckets of all threads as one histogram; they share their bounds. */
 static void print_residence(const struct relay_metrics *m, struct metrics_text *t)
 {
     metrics_family(t, "earshot_relay_residence_seconds", METRIC_HISTOGRAM,
@@ -147,6 +147,34 @@ static void print_loops(const struct relay_metrics *m, struct metrics_text *t)
         (void)snprintf(labels, sizeof(labels), "worker=\"worker%zu\"", i);
         metrics_histogram(t, labels, &relay_worker_counters(m->worker[i])->lag);
     }
+    if (m->tcp != NULL) {
+        metrics_histogram(t, "worker=\"tcp\"", &tcp_ingress_counters(m->tcp)->lag);
+    }
+}
+
+static void print_tcp(const struct relay_metrics *m, struct metrics_text *t)
+{
+    if (m->tcp == NULL) {
+        return;
+    }
+    const struct tcp_counters *counters = tcp_ingress_tcp_counters(m->tcp);
+    metrics_family(t, "earshot_relay_tcp_connections", METRIC_GAUGE,
+                   "Connections of TCP clients; proven once a frame of theirs was forwarded.");
+    metrics_sample_u64(t, "state=\"proven\"", metric_get(&counters->proven));
+    metrics_sample_u64(t, "state=\"unproven\"", metric_get(&counters->unproven));
+    metrics_family(t, "earshot_relay_tcp_connections_opened_total", METRIC_COUNTER,
+                   "Connections of TCP clients, those that were refused among them.");
+    metrics_sample_u64(t, NULL, metric_get(&counters->opened));
+    metrics_family(t, "earshot_relay_tcp_connections_ended_total", METRIC_COUNTER,
+                   "Connections of TCP clients that are over, by the reason.");
+    for (unsigned i = TCP_END_NONE + 1; i < TCP_END_COUNT; i++) {
+        char labels[LABELS_CAP];
+        (void)snprintf(labels, sizeof(labels), "reason=\"%s\"", tcp_end_name((enum tcp_end)i));
+        metrics_sample_u64(t, labels, metric_get(&counters->ended[i]));
+    }
+    metrics_family(t, "earshot_relay_tcp_without_descriptors_total", METRIC_COUNTER,
+                   "Times that a TCP client waited and there was no descriptor for it.");
+    metrics_sample_u64(t, NULL, metric_get(&counters->without_descriptors));
 }
 
 static void print_control(const struct relay_metrics *m, struct metrics_text *t)
@@ -192,6 +220,7 @@ static void print(struct metrics_text *t, void *context)
     print_trains(m, t);
     print_residence(m, t);
     print_loops(m, t);
+    print_tcp(m, t);
     print_control(m, t);
     print_keys(m, t);
 }

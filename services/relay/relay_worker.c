@@ -160,12 +160,7 @@ static void publish(struct relay_worker *w, uint64_t now_us)
         return;
     }
     w->next_publish_us = now_us + PUBLISH_US;
-    const struct flow_table *flows = forwarder_flows(w->forwarder);
-    for (unsigned i = 0; i < FLOW_STATE_COUNT; i++) {
-        metric_set(&w->counters.flows[i], flow_table_count(flows, (enum flow_state)i));
-        metric_set(&w->counters.flows_evicted[i], flow_table_evicted(flows, (enum flow_state)i));
-    }
-    metric_set(&w->counters.routes, route_table_count(forwarder_routes(w->forwarder)));
+    relay_counters_publish(&w->counters, w->forwarder);
 }
 
 static void serve_socket(struct relay_worker *w, struct worker_socket *s)

@@ -14,6 +14,7 @@ from media_wire import DOWNLINK, Publisher, announcement
 PROGRAM = os.path.join(sys.argv.pop(1), "earshot-relay")
 CLUSTER = 1
 INTERNAL_PORTS = 16
+TCP_INTERNAL_PORT = 63  # above the first
 QUIET_S = 0.3  # how long nothing must come
 FIND_S = 10    # how long something may take, on a machine with other work
 
@@ -29,14 +30,28 @@ def udp(address="127.0.0.1", port=0):
     return out
 
 
+def address_text(ip, port):
+    return f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}"
+
+
+def yaml_text(value):
+    if isinstance(value, list):
+        return "[" + ", ".join(f'"{one}"' for one in value) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name}: {yaml_text(one)}" for name, one in value.items()) + "}"
+    return str(value)
+
+
 class Relay:
     """A relay that can be killed and started again at the same addresses."""
 
-    def __init__(self, folder, key, listen=("127.0.0.1",), **config):
+    def __init__(self, folder, key, listen=("127.0.0.1",), tcp=(), tcp_limits=None, **config):
         self.folder, self.key = folder, key
         self.public = [(ip, free_port(socket.SOCK_DGRAM)) for ip in listen]
+        self.tcp, self.tcp_limits = [(ip, free_port()) for ip in tcp], tcp_limits or {}
         self.admin_port, self.control_port = free_port(), free_port()
-        self.internal_port = free_ports(INTERNAL_PORTS, socket.SOCK_DGRAM)
+        count = TCP_INTERNAL_PORT + 1 if tcp else INTERNAL_PORTS
+        self.internal_port = free_ports(count, socket.SOCK_DGRAM)
         self.keys = os.path.join(folder, "keys")
         key.store(self.keys)
         self.config = config
@@ -46,8 +61,9 @@ class Relay:
     def configure(self):
         values = {
             "keys": self.keys,
-            "listen": [f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}"
-                       for ip, port in self.public],
+            "listen": [address_text(*address) for address in self.public],
+            "tcp": {"listen": [address_text(*address) for address in self.tcp],
+                    **self.tcp_limits},
             "internal": f"127.0.0.1:{self.internal_port}", "workers": 1,
             "transceiver_networks": ["127.0.0.0/8"], "allow_private_clients": "true",
             "control_listen": f"tcp://127.0.0.1:{self.control_port}",
@@ -55,9 +71,7 @@ class Relay:
         path = os.path.join(self.folder, "relay.yaml")
         with open(path, "w") as file:
             for name, value in values.items():
-                if isinstance(value, list):
-                    value = "[" + ", ".join(f'"{one}"' for one in value) + "]"
-                file.write(f"{name}: {value}\n")
+                file.write(f"{name}: {yaml_text(value)}\n")
         return path
 
     def launch(self, *options):
@@ -106,8 +120,8 @@ class Relay:
         return {name[len(prefix):-2]: int(value) for name, value in self.metrics().items()
                 if name.startswith(prefix) and value != 0}
 
-    def wait_for(self, what, holds):
-        deadline = time.monotonic() + FIND_S
+    def wait_for(self, what, holds, seconds=FIND_S):
+        deadline = time.monotonic() + seconds
         while not holds():
             assert time.monotonic() < deadline, f"{what}\n{self.metrics()}\n{self.log()}"
             time.sleep(0.02)

@@ -25,7 +25,8 @@ static int forget_environment(void **state)
 {
     (void)state;
     static const char *const name[] = {"EARSHOT_KEYS",          "EARSHOT_MEDIA_1",
-                                       "EARSHOT_MEDIA_2",       "EARSHOT_RELAY_INTERNAL",
+                                       "EARSHOT_MEDIA_2",       "EARSHOT_MEDIA_TCP_1",
+                                       "EARSHOT_MEDIA_TCP_2",   "EARSHOT_RELAY_INTERNAL",
                                        "EARSHOT_RELAY_WORKERS", "EARSHOT_FLOW_CACHE"};
     for (size_t i = 0; i < COUNT_OF(name); i++) {
         (void)unsetenv(name[i]);
@@ -60,6 +61,9 @@ static void the_shipped_file_loads_with_its_defaults(void **state)
     assert_int_equal(c.socket_buffer_bytes, 4 << 20);
     assert_int_equal(c.forwarder.transceiver_networks.count, 2);
     assert_true(c.forwarder.allow_private_clients);
+    assert_int_equal(c.tcp.listen_count, 0);
+    assert_int_equal(c.tcp.connections_max, 4096);
+    assert_int_equal(c.tcp.connections_per_address_max, 64);
     assert_false(c.forwarder.has_cache);
     assert_int_equal(c.cache_budget.lookups_per_s, 20000);
     assert_int_equal(c.cache_budget.burst, 20000);
@@ -91,6 +95,18 @@ static void a_second_address_comes_from_the_environment(void **state)
     assert_addr(&c.forwarder.listen[1], "[2001:db8::7]:3478");
 }
 
+static void addresses_of_tcp_are_others_than_those_of_udp(void **state)
+{
+    (void)state;
+    struct relay_config c;
+    struct fault fault = {0};
+    (void)setenv("EARSHOT_MEDIA_TCP_2", "192.0.2.7:443", 1);
+    assert_true(relay_config_load(SHIPPED, &c, &fault));
+    assert_int_equal(c.forwarder.listen_count, 1);
+    assert_int_equal(c.tcp.listen_count, 1);
+    assert_addr(&c.tcp.listen[0], "192.0.2.7:443");
+}
+
 #define WHOLE                                                                                      \
     "keys: k\nlisten: [\"127.0.0.1:3478\"]\ninternal: 127.0.0.1:3500\n"                            \
     "transceiver_networks: [127.0.0.0/8]\ncontrol_listen: tcp://127.0.0.1:7102\n"
@@ -114,6 +130,11 @@ static void each_wrong_value_is_named(void **state)
         {WHOLE "flow_cache_lookups: {per_second: 0}\n", "per_second"},
         {WHOLE "flow_cache_lookups: {burst: 1000001}\n", "burst"},
         {WHOLE "colour: blue\n", "colour"},
+        {WHOLE "tcp: {connections_max: 0}\n", "connections_max"},
+        {WHOLE "tcp: {connections_max: 65537}\n", "connections_max"},
+        {WHOLE "tcp: {connections_per_address_max: 0}\n", "connections_per_address_max"},
+        {WHOLE "tcp: {listen: [localhost:1]}\n", "tcp.listen[0]"},
+        {WHOLE "tcp: {listen: [\"127.0.0.1:1\", \"127.0.0.1:1\"]}\n", "tcp.listen[1]"},
         {"keys: k\nlisten: [localhost:3478]\ninternal: 127.0.0.1:3500\n"
          "transceiver_networks: [127.0.0.0/8]\ncontrol_listen: x\n",
          "listen[0]"},
@@ -123,7 +144,7 @@ static void each_wrong_value_is_named(void **state)
         {"keys: k\nlisten: [\"\"]\ninternal: 127.0.0.1:3500\n"
          "transceiver_networks: [127.0.0.0/8]\ncontrol_listen: x\n",
          "no address to listen on"},
-        {"keys: k\nlisten: [\"127.0.0.1:3478\"]\ninternal: 127.0.0.1:65521\n"
+        {"keys: k\nlisten: [\"127.0.0.1:3478\"]\ninternal: 127.0.0.1:65473\n"
          "transceiver_networks: [127.0.0.0/8]\ncontrol_listen: x\n",
          "internal"},
         {"keys: k\nlisten: [\"127.0.0.1:3478\"]\ninternal: 127.0.0.1:0\n"
@@ -161,6 +182,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_flow_cache_comes_from_the_environment, forget_environment,
                                         forget_environment),
         cmocka_unit_test_setup_teardown(a_second_address_comes_from_the_environment,
+                                        forget_environment, forget_environment),
+        cmocka_unit_test_setup_teardown(addresses_of_tcp_are_others_than_those_of_udp,
                                         forget_environment, forget_environment),
         cmocka_unit_test(each_wrong_value_is_named),
     };

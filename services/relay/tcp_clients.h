@@ -1,0 +1,73 @@
+/*
+ * tcp_clients.h - the connections of clients whose network blocks UDP, and what passes through them
+ *
+ * Takes:   connections; events of its epoll, whose number below TCP_ROSTER_CAP_MAX is a place here
+ *          and above it a listening socket; datagrams for clients.
+ * Gives:   each frame of a client as a datagram to the shard that the forwarder's verdict names.
+ * Owns:    its sockets, memory for all its places, made at open; pages of the output queues are
+ *          given back with the connection. Forwarder, sender and counters are the caller's.
+ * Rules:   the first frame must be forwarded, else the connection ends with no byte. A client
+ *          address has one connection; the newest that proves itself replaces the one before.
+ *          Nothing is sent to who is not connected.
+ * Fails:   without descriptors nobody is let in until the next sweep.
+ * Threads: one.
+ */
+#ifndef EARSHOT_TCP_CLIENTS_H
+#define EARSHOT_TCP_CLIENTS_H
+
+#include "common/udp/udp_sender.h"
+#include "services/relay/relay_config.h"
+#include "services/relay/relay_counters.h"
+#include "services/relay/tcp_connection.h"
+#include "services/relay/tcp_roster.h"
+
+/* One writer: the TCP thread. */
+struct tcp_counters {
+    metric_value proven; /* connections now */
+    metric_value unproven;
+    metric_value opened; /* since start, and those that never began */
+    metric_value ended[TCP_END_COUNT];
+    metric_value without_descriptors; /* times that nobody could be let in */
+};
+
+struct tcp_client; /* one connection and its socket */
+
+struct tcp_clients {
+    struct forwarder *forwarder;
+    struct udp_sender *sender; /* to transceivers */
+    struct relay_counters *counters;
+    struct tcp_counters *tcp_counters;
+    int epoll_fd;
+    int listen_fd[FORWARDER_LISTEN_MAX];
+    size_t listen_count;
+    bool is_accepting;
+    struct tcp_roster *roster;
+    size_t cap;
+    struct tcp_client *client; /* by place */
+    uint8_t *rings;            /* TCP_OUTPUT_BYTES for each place */
+};
+
+/* What the clients of one TCP thread have in common. */
+struct tcp_clients_config {
+    const struct relay_tcp_config *tcp;
+    struct forwarder *forwarder;
+    struct udp_sender *sender;
+    struct relay_counters *counters;
+    struct tcp_counters *tcp_counters;
+    int epoll_fd;
+};
+
+/* Listens. False and a fault; close it also then. */
+MUST_USE bool tcp_clients_open(struct tcp_clients *c, const struct tcp_clients_config *config,
+                               struct random_source random, struct fault *fault);
+void tcp_clients_close(struct tcp_clients *c);
+
+/* An event of the epoll with this number, below TCP_ROSTER_CAP_MAX + listen_count. */
+void tcp_clients_serve(struct tcp_clients *c, uint32_t number, uint64_t now_us);
+/* A datagram for a client; false when it is not connected. Counted when it is written, or not. */
+MUST_USE bool tcp_clients_send(struct tcp_clients *c, const struct net_addr *client,
+                               struct bytes_view datagram, uint64_t now_us);
+/* Ends what is overdue. Four times a second is often enough. */
+void tcp_clients_sweep(struct tcp_clients *c, uint64_t now_us);
+
+#endif

@@ -1,0 +1,274 @@
+/* tcp_ingress.c - see tcp_ingress.h */
+#include "services/relay/tcp_ingress.h"
+
+#include "common/runtime/clock.h"
+#include "common/udp/udp_receiver.h"
+#include "services/relay/relay_socket.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+/* A beat, gauges and a look at each connection at least this often. */
+#define SWEEP_US        (250 * US_PER_MS)
+#define IDLE_MS         250
+#define EVENTS_PER_TURN 256
+/* Batches from transceivers before clients have their turn. */
+#define BATCHES_PER_TURN 4
+
+/* In the epoll's events, above those of tcp_clients.h. */
+#define INTERNAL_NUMBER (TCP_ROSTER_CAP_MAX + FORWARDER_LISTEN_MAX)
+#define INBOX_NUMBER    (INTERNAL_NUMBER + 1)
+
+struct tcp_ingress {
+    struct forwarder *forwarder;
+    struct worker_inbox inbox;
+    struct tcp_clients clients;
+    struct udp_receiver *receiver;
+    struct udp_sender *sender;
+    int internal_fd;
+    int epoll_fd;
+    uint32_t dropped_seen;
+
+    pthread_t thread;
+    bool has_thread;
+    atomic_bool is_stopping;
+    metric_value *beat;
+    uint64_t next_sweep_us;
+    struct relay_counters counters;
+    struct tcp_counters tcp_counters;
+};
+
+/* --- Life ------------------------------------------------------------------------------------- */
+
+static bool watch(const struct tcp_ingress *t, int fd, uint32_t number, struct fault *fault)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = number};
+    return epoll_ctl(t->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ||
+           fault_set(fault, FAULT_SYSTEM, "epoll_ctl: %s", strerror(errno));
+}
+
+static struct forwarder *make_forwarder(const struct relay_config *config, struct key_ring *ring)
+{
+    struct forwarder_config f = config->forwarder;
+    f.is_tcp = true;
+    f.has_cache = false;
+    f.listen_count = config->tcp.listen_count;
+    memcpy(f.listen, config->tcp.listen, sizeof(f.listen));
+    return forwarder_create(&f, ring, random_system());
+}
+
+static bool open_internal(struct tcp_ingress *t, const struct relay_config *config,
+                          struct fault *fault)
+{
+    struct net_addr address = config->forwarder.internal;
+    address.port = (uint16_t)(address.port + FORWARDER_TCP_PORT);
+    t->internal_fd = relay_socket_open_internal(&address, config->socket_buffer_bytes, fault);
+    return t->internal_fd >= 0;
+}
+
+static bool open_parts(struct tcp_ingress *t, const struct relay_config *config,
+                       struct key_ring *ring, struct fault *fault)
+{
+    t->forwarder = make_forwarder(config, ring);
+    t->receiver = udp_receiver_create(UDP_RECEIVER_SLOTS);
+    t->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (t->forwarder == NULL || t->receiver == NULL || t->epoll_fd < 0) {
+        return fault_set(fault, FAULT_SYSTEM, "tcp: out of memory or descriptors");
+    }
+    if (!open_internal(t, config, fault)) {
+        return false;
+    }
+    t->sender = udp_sender_create(t->internal_fd, false);
+    if (t->sender == NULL) {
+        return fault_set(fault, FAULT_SYSTEM, "tcp: out of memory");
+    }
+    const struct tcp_clients_config clients = {.tcp = &config->tcp,
+                                               .forwarder = t->forwarder,
+                                               .sender = t->sender,
+                                               .counters = &t->counters,
+                                               .tcp_counters = &t->tcp_counters,
+                                               .epoll_fd = t->epoll_fd};
+    return worker_inbox_open(&t->inbox, fault) && watch(t, t->inbox.read_fd, INBOX_NUMBER, fault) &&
+           watch(t, t->internal_fd, INTERNAL_NUMBER, fault) &&
+           tcp_clients_open(&t->clients, &clients, random_system(), fault);
+}
+
+struct tcp_ingress *tcp_ingress_open(const struct relay_config *config, struct key_ring *ring,
+                                     metric_value *beat, struct fault *fault)
+{
+    assert(config->tcp.listen_count >= 1);
+    struct tcp_ingress *t = calloc(1, sizeof(*t));
+    if (t == NULL) {
+        key_ring_destroy(ring);
+        (void)fault_set(fault, FAULT_SYSTEM, "tcp: out of memory");
+        return NULL;
+    }
+    t->beat = beat;
+    t->internal_fd = -1;
+    t->epoll_fd = -1;
+    t->inbox = (struct worker_inbox){.read_fd = -1, .write_fd = -1};
+    relay_counters_init(&t->counters);
+    if (!open_parts(t, config, ring, fault)) {
+        tcp_ingress_close(t);
+        return NULL;
+    }
+    return t;
+}
+
+static void close_if_open(int fd)
+{
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
+void tcp_ingress_close(struct tcp_ingress *t)
+{
+    if (t == NULL) {
+        return;
+    }
+    tcp_ingress_stop(t);
+    tcp_clients_close(&t->clients);
+    worker_inbox_close(&t->inbox);
+    udp_sender_destroy(t->sender);
+    udp_receiver_destroy(t->receiver);
+    close_if_open(t->internal_fd);
+    close_if_open(t->epoll_fd);
+    forwarder_destroy(t->forwarder);
+    free(t);
+}
+
+const struct worker_inbox *tcp_ingress_inbox(const struct tcp_ingress *t)
+{
+    return &t->inbox;
+}
+
+const struct relay_counters *tcp_ingress_counters(const struct tcp_ingress *t)
+{
+    return &t->counters;
+}
+
+const struct tcp_counters *tcp_ingress_tcp_counters(const struct tcp_ingress *t)
+{
+    return &t->tcp_counters;
+}
+
+size_t tcp_ingress_places(const struct tcp_ingress *t)
+{
+    return t->clients.cap;
+}
+
+/* --- From transceivers ------------------------------------------------------------------------ */
+
+static void take_downlink(struct tcp_ingress *t, const struct udp_arrival *arrival, uint64_t now_us)
+{
+    const struct verdict v = forwarder_from_transceiver(
+        t->forwarder, bytes_view_of(arrival->data, arrival->len), &arrival->from, now_us);
+    if (v.action != FORWARD_TO_CLIENT) {
+        relay_counters_add(&t->counters, v.reason);
+    } else if (!tcp_clients_send(&t->clients, &v.destination, v.datagram, now_us)) {
+        relay_counters_add(&t->counters, FORWARD_DOWN_NO_CLIENT);
+    }
+}
+
+static void take_downlinks(struct tcp_ingress *t, uint64_t now_us)
+{
+    bool has_more = true;
+    for (unsigned i = 0; i < BATCHES_PER_TURN && has_more; i++) {
+        const struct udp_arrivals arrivals = udp_receiver_take(t->receiver, t->internal_fd);
+        relay_counters_add_kernel_drops(&t->counters, RELAY_DOWN, arrivals.dropped_total,
+                                        &t->dropped_seen);
+        for (size_t j = 0; j < arrivals.count; j++) {
+            take_downlink(t, &arrivals.datagram[j], now_us);
+        }
+        has_more = arrivals.is_full;
+    }
+}
+
+/* --- The loop --------------------------------------------------------------------------------- */
+
+static void read_inbox(struct tcp_ingress *t, uint64_t now_us)
+{
+    struct inbox_message message;
+    for (unsigned i = 0; i < INBOX_MESSAGES && worker_inbox_take(&t->inbox, &message); i++) {
+        switch (message.kind) {
+        case INBOX_ANNOUNCEMENT:
+            (void)forwarder_announce(t->forwarder, &message.body.announcement, now_us);
+            break;
+        case INBOX_LESSON:
+            forwarder_learn(t->forwarder, &message.body.lesson, now_us);
+            break;
+        case INBOX_RING:
+            forwarder_set_ring(t->forwarder, message.body.ring);
+            break;
+        }
+    }
+}
+
+static void sweep(struct tcp_ingress *t, uint64_t now_us)
+{
+    if (now_us < t->next_sweep_us) {
+        return;
+    }
+    t->next_sweep_us = now_us + SWEEP_US;
+    tcp_clients_sweep(&t->clients, now_us);
+    relay_counters_publish(&t->counters, t->forwarder);
+}
+
+static void turn(struct tcp_ingress *t)
+{
+    struct epoll_event event[EVENTS_PER_TURN];
+    const int event_count = epoll_wait(t->epoll_fd, event, COUNT_OF(event), IDLE_MS);
+    const uint64_t begin_us = clock_now_us();
+    for (int i = 0; i < event_count; i++) {
+        switch (event[i].data.u32) {
+        case INBOX_NUMBER:
+            read_inbox(t, begin_us);
+            break;
+        case INTERNAL_NUMBER:
+            take_downlinks(t, begin_us);
+            break;
+        default:
+            tcp_clients_serve(&t->clients, event[i].data.u32, begin_us);
+            break;
+        }
+    }
+    const uint64_t now_us = clock_now_us();
+    forwarder_tick(t->forwarder, now_us);
+    sweep(t, now_us);
+    metric_observe(&t->counters.lag, now_us - begin_us);
+    metric_set(t->beat, now_us);
+}
+
+static void *run(void *context)
+{
+    struct tcp_ingress *t = context;
+    while (!atomic_load_explicit(&t->is_stopping, memory_order_relaxed)) {
+        turn(t);
+    }
+    return NULL;
+}
+
+bool tcp_ingress_start(struct tcp_ingress *t, struct fault *fault)
+{
+    const int error = pthread_create(&t->thread, NULL, run, t);
+    if (error != 0) {
+        return fault_set(fault, FAULT_SYSTEM, "tcp: thread: %s", strerror(error));
+    }
+    t->has_thread = true;
+    return true;
+}
+
+void tcp_ingress_stop(struct tcp_ingress *t)
+{
+    if (!t->has_thread) {
+        return;
+    }
+    atomic_store_explicit(&t->is_stopping, true, memory_order_relaxed);
+    const int error = pthread_join(t->thread, NULL);
+    assert(error == 0);
+    t->has_thread = false;
+}
