@@ -32,6 +32,37 @@ export const codecsInUse = `window.connections.at(-1).getStats().then((report) =
 export const inbound = `window.connections.at(-1).getStats().then((report) =>
   ({ ...[...report.values()].find((s) => s.type === 'inbound-rtp' && s.kind === 'audio') }))`;
 
+// The longest time between two packets, as the page's own counters tell it each 20 ms. While a busy
+// machine does not let the page look, it can not tell: such a pause counts as one look of 100 ms.
+export const longestGap = (ms) => `(async () => {
+  const packets = async () => (await ${inbound}).packetsReceived;
+  let received = await packets();
+  let looked = performance.now();
+  let gap = 0;
+  let longest = 0;
+  const end = looked + ${ms};
+  while (looked < end) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const count = await packets();
+    const now = performance.now();
+    gap += Math.min(100, now - looked);
+    looked = now;
+    longest = Math.max(longest, gap);
+    if (count !== received) gap = 0;
+    received = count;
+  }
+  return longest;
+})()`;
+
+// A promise of the address that the browser sends to: { protocol, address, port }.
+export const selectedPath = `window.connections.at(-1).getStats().then((report) => {
+  const all = [...report.values()];
+  const chosen = all.find((s) => s.type === 'transport')?.selectedCandidatePairId;
+  const pair = report.get(chosen) ?? all.find((s) => s.type === 'candidate-pair' && s.selected);
+  const { protocol, address, port } = report.get(pair.remoteCandidateId);
+  return { protocol, address, port };
+})`;
+
 // Whether the browser has played of it: only then its statistics say something.
 export const isHeard = `(${inbound}).then((stats) => stats.jitterBufferEmittedCount > 0)`;
 

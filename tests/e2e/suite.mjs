@@ -20,14 +20,24 @@ async function dev(...args) {
   if (status !== 0) throw new Error(`./dev ${args.join(' ')}: status ${status}`);
 }
 
+// From the next start on config/local counts with these changes: { 'relay.yaml': [[what, with]] }.
+export function useConfig(name, changes) {
+  const config = join(artefacts, `config-${name}`);
+  cpSync(join(root, 'config/local'), config, { recursive: true });
+  for (const [file, replacements] of Object.entries(changes)) {
+    let text = readFileSync(join(config, file), 'utf8');
+    for (const [what, replacement] of replacements) {
+      if (text.search(what) < 0) throw new Error(`${file} has no ${what}`);
+      text = text.replace(what, replacement);
+    }
+    writeFileSync(join(config, file), text);
+  }
+  process.env.EARSHOT_CONFIG = config;
+}
+
 // From the next start on the transceiver dials this port; the stub stands beside it, unused.
 export function useBackend(port) {
-  const config = join(artefacts, `config-${port}`);
-  cpSync(join(root, 'config/local'), config, { recursive: true });
-  const file = join(config, 'transceiver.yaml');
-  const text = readFileSync(file, 'utf8').replace(/^backend: \S+/m, `backend: 127.0.0.1:${port}`);
-  writeFileSync(file, text);
-  process.env.EARSHOT_CONFIG = config;
+  useConfig(port, { 'transceiver.yaml': [[/^backend: \S+/m, `backend: 127.0.0.1:${port}`]] });
 }
 
 export function up(...options) {
