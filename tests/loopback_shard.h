@@ -25,6 +25,7 @@ struct loopback_shard {
     struct transceiver_config config;
     struct event_loop_config loop_config;
     struct event_loop *loop;
+    struct shard_inbox inbox[2]; /* of the shard, and of one that is not there */
     struct key_ring *ring;
     struct far_end backend;
     int relay; /* a UDP socket */
@@ -66,6 +67,10 @@ static inline void loopback_shard_prepare(struct loopback_shard *w)
                                             .call_duration_max_us = 3600 * US_PER_S,
                                             .setup_timeout_us = 30 * US_PER_S,
                                             .credit_us = 5 * US_PER_S}};
+    for (size_t i = 0; i < COUNT_OF(w->inbox); i++) {
+        struct fault fault;
+        assert_true(shard_inbox_open(&w->inbox[i], &fault));
+    }
     far_end_listen(&w->backend);
     const struct net_addr backend = far_end_address_of(w->backend.listener);
     (void)snprintf(w->config.backend, sizeof(w->config.backend), "%s",
@@ -73,6 +78,7 @@ static inline void loopback_shard_prepare(struct loopback_shard *w)
     w->ring = key_ring_from_secret(7, secret);
     w->relay = far_end_bind(SOCK_DGRAM);
     w->loop_config = (struct event_loop_config){.config = &w->config,
+                                                .inboxes = w->inbox,
                                                 .media_address = far_end_free_address(SOCK_DGRAM),
                                                 .instance_id = LOOPBACK_SHARD_INSTANCE,
                                                 .key_ring = w->ring,
@@ -96,6 +102,9 @@ static inline void loopback_shard_close(struct loopback_shard *w)
     if (w->loop != NULL) {
         event_loop_stop(w->loop);
         event_loop_destroy(w->loop);
+    }
+    for (size_t i = 0; i < COUNT_OF(w->inbox); i++) {
+        shard_inbox_close(&w->inbox[i]);
     }
     far_end_close(&w->backend);
     (void)close(w->relay);

@@ -30,6 +30,8 @@ struct transceiver {
     struct voice_silences silences;
     struct event_loop *loops[LOOP_MAX];
     size_t loop_count;
+    struct shard_inbox inboxes[LOOP_MAX]; /* of those */
+    size_t inbox_count;
     struct control_port *control;
     struct transceiver_metrics metrics;
     metric_value *beat;
@@ -88,6 +90,18 @@ static bool find_address(struct transceiver *t, struct fault *fault)
     return true;
 }
 
+/* All of them, before the first shard runs. */
+static bool open_inboxes(struct transceiver *t, struct fault *fault)
+{
+    while (t->inbox_count < t->config.shard_count) {
+        if (!shard_inbox_open(&t->inboxes[t->inbox_count], fault)) {
+            return false;
+        }
+        t->inbox_count++;
+    }
+    return true;
+}
+
 static bool start_shards(struct transceiver *t, struct fault *fault)
 {
     static char name[LOOP_MAX][16]; /* the admin port borrows them */
@@ -96,6 +110,7 @@ static bool start_shards(struct transceiver *t, struct fault *fault)
         struct event_loop_config config = {
             .config = &t->config,
             .shard = shard,
+            .inboxes = t->inboxes,
             .media_address = t->address,
             .instance_id = t->instance_id,
             .key_ring = t->key_ring,
@@ -147,7 +162,7 @@ static bool start(struct transceiver *t, struct fault *fault)
     if (!voice_silences_make(&t->silences)) {
         return fault_set(fault, FAULT_LIBRARY, "opus: no silence packet");
     }
-    if (!find_address(t, fault) || !start_shards(t, fault)) {
+    if (!find_address(t, fault) || !open_inboxes(t, fault) || !start_shards(t, fault)) {
         return false;
     }
     const struct control_port_config control = {
@@ -191,6 +206,9 @@ static void stop(struct transceiver *t)
     control_port_close(t->control);
     for (size_t i = 0; i < t->loop_count; i++) {
         event_loop_destroy(t->loops[i]);
+    }
+    while (t->inbox_count > 0) {
+        shard_inbox_close(&t->inboxes[--t->inbox_count]);
     }
     dtls_identity_destroy(t->identity);
     key_ring_destroy(t->key_ring);

@@ -54,6 +54,7 @@ struct live_shard {
     struct key_ring *ring;
     metric_value beat;
     struct event_loop *loop;
+    struct shard_inbox inbox;
     struct net_addr media;
     int relay; /* its UDP socket */
     struct live_agent *agent;
@@ -398,9 +399,11 @@ static void open_shard(struct live_shard *l)
     l->config.complexity_min = l->complexity_min;
     l->ring = key_ring_from_secret(7, secret);
     l->identity = dtls_identity_create(&fault);
-    const bool is_good = l->identity != NULL && voice_silences_make(&l->silences);
+    const bool is_good = l->identity != NULL && voice_silences_make(&l->silences) &&
+                         shard_inbox_open(&l->inbox, &fault);
     assert(is_good);
     const struct event_loop_config config = {.config = &l->config,
+                                             .inboxes = &l->inbox,
                                              .media_address = l->media,
                                              .instance_id = INSTANCE_ID,
                                              .key_ring = l->ring,
@@ -483,6 +486,7 @@ void live_shard_destroy(struct live_shard *l)
     /* The calls end without an answer of the agent: that takes them a moment. */
     event_loop_stop(l->loop);
     event_loop_destroy(l->loop);
+    shard_inbox_close(&l->inbox);
     for (size_t i = 0; i < l->call_count; i++) {
         sim_client_destroy(l->call[i].client);
     }

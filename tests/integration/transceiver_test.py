@@ -122,6 +122,24 @@ class TransceiverTest(unittest.TestCase):
         flags, *_, hello = self.key.open_shim(self.relay.recv(2000))
         self.assertEqual((flags, hello[0]), (DOWNLINK | TCP, 22))
 
+    def test_a_datagram_at_the_wrong_shards_port_reaches_its_call(self):
+        transceiver = self.transceiver(greet=False, shards=2, sessions_max=40)
+        for links in (1, 2):
+            self.backend.accept()
+            transceiver.wait_for_metric("earshot_transceiver_backend_links", links)
+        calls = [Call(transceiver.create(f"rtc_{n}")) for n in range(4)]
+        shards = [call.session >> 26 for call in calls]
+        self.assertEqual(set(shards), {0, 1})
+        for call, shard in zip(calls, shards):
+            check = stun_check(f"{call.ufrag}:peer", call.password)
+            packet = self.key.shim(0, call.instance, call.session, PEER, check)
+            self.relay.sendto(packet, ("127.0.0.1", transceiver.media_port + 1 - shard))
+            answer, sender = self.relay.recvfrom(2000)
+            self.assertEqual(self.key.open_shim(answer)[4][:2], b"\x01\x01")
+            self.assertEqual(sender[1], transceiver.media_port + shard)
+            self.relay.recv(2000)  # its DTLS hello
+        transceiver.wait_for_metric("earshot_transceiver_misdirected_datagrams_total", len(calls))
+
     def test_a_client_that_claims_our_role_does_not_stop_its_shard(self):
         transceiver = self.transceiver()
         call = Call(transceiver.create("rtc_1"))

@@ -2,6 +2,7 @@
 #include "tests/testing.h"
 
 #include "common/crypto/hmac_sha1.h"
+#include "common/routing/routing_token.h"
 #include "common/stun/stun_integrity.h"
 #include "tests/loopback_shard.h"
 
@@ -377,6 +378,70 @@ static void a_new_key_ring_counts_from_the_next_datagram(void **state)
     loopback_shard_close(&w);
 }
 
+/* --- two shards ------------------------------------------------------------------------------- */
+
+/* Of two; the other is the test. */
+static void open_one_of_two(struct loopback_shard *w)
+{
+    struct fault fault;
+    loopback_shard_prepare(w);
+    w->config.shard_count = 2;
+    w->loop = event_loop_create(&w->loop_config, &fault);
+    assert_true(w->loop != NULL && event_loop_start(w->loop, &fault));
+}
+
+static void a_datagram_that_names_another_shard_goes_to_it_until_its_inbox_is_full(void **state)
+{
+    (void)state;
+    struct loopback_shard w;
+    struct shard_inbox_datagram out;
+    static const uint8_t words[] = "for the other one";
+    const uint32_t session_id = SESSION_ID_FIRST(1) | 0x0203;
+    const struct bytes_view datagram = bytes_view_of(words, sizeof(words));
+    open_one_of_two(&w);
+    const struct shard_uplink_counters *u = event_loop_uplink(w.loop);
+    uint64_t sent = 0;
+    while (metric_get(&u->misdirected_dropped) == 0) {
+        send_shim(&w, w.ring, LOOPBACK_SHARD_INSTANCE, session_id, datagram);
+        loopback_shard_wait_for(&u->misdirected, ++sent);
+    }
+    const struct net_addr relay = far_end_address_of(w.relay);
+    for (uint64_t taken = 1; taken < sent; taken++) {
+        assert_true(shard_inbox_take(&w.inbox[1], &out));
+        assert_int_equal(out.uplink.session_id, session_id);
+        assert_int_equal(out.uplink.path.client.port, 40000);
+        assert_true(net_addr_equal(&out.uplink.path.relay, &relay));
+        assert_int_equal(out.uplink.datagram.len, sizeof(words));
+        assert_memory_equal(out.data, words, sizeof(words));
+    }
+    assert_false(shard_inbox_take(&w.inbox[1], &out));
+    send_shim(&w, w.ring, LOOPBACK_SHARD_INSTANCE, SESSION_ID_FIRST(2),
+              datagram); /* there is none */
+    loopback_shard_wait_for(&u->no_session, 1);
+    assert_int_equal(metric_get(&u->misdirected), sent);
+    loopback_shard_close(&w);
+}
+
+static void a_datagram_from_the_inbox_is_as_good_as_one_from_the_socket(void **state)
+{
+    (void)state;
+    struct loopback_shard w;
+    struct control_reply reply;
+    uint8_t check[512];
+    const struct control_request request = loopback_shard_create_request("rtc_1");
+    open_one_of_two(&w);
+    loopback_shard_greet(&w);
+    call(&w, &request, &reply);
+    const size_t len = write_check(reply.answer_sdp, STUN_ICE_CONTROLLING, check, sizeof(check));
+    struct relay_leg_uplink uplink = {.session_id = reply.session_id,
+                                      .path.relay = far_end_address_of(w.relay),
+                                      .datagram = {check, len, sizeof(check)}};
+    assert_true(net_addr_parse("203.0.113.9:40000", &uplink.path.client));
+    assert_true(shard_inbox_put(&w.inbox[0], &uplink));
+    assert_int_equal(relay_hears(&w, FAR_END_PATIENCE_MS), STUN_BINDING_SUCCESS);
+    loopback_shard_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -386,6 +451,8 @@ int main(void)
         cmocka_unit_test(a_call_needs_a_backend_and_is_told_to_it),
         cmocka_unit_test(a_check_is_answered_through_the_relay_it_came_by),
         cmocka_unit_test(a_train_of_a_relay_reaches_each_call_and_is_answered_by_a_train),
+        cmocka_unit_test(a_datagram_that_names_another_shard_goes_to_it_until_its_inbox_is_full),
+        cmocka_unit_test(a_datagram_from_the_inbox_is_as_good_as_one_from_the_socket),
         cmocka_unit_test(a_client_that_claims_our_role_costs_its_shard_nothing),
         cmocka_unit_test(a_backend_that_breaks_is_dialled_again_and_told_of_its_calls),
         cmocka_unit_test(a_call_that_is_not_taken_back_is_offered_again),

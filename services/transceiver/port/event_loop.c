@@ -84,8 +84,12 @@ static bool open_parts(struct event_loop *loop, struct fault *fault)
         return fault_set(fault, FAULT_SYSTEM, "shard %u: out of memory", config->shard);
     }
     loop->udp = udp_port_open(&config->media_address, config->config->udp_buffer_bytes, fault);
-    loop->uplink = (struct shard_uplink){
-        .udp = loop->udp, .registry = loop->calls.registry, .instance_id = config->instance_id};
+    loop->uplink = (struct shard_uplink){.udp = loop->udp,
+                                         .registry = loop->calls.registry,
+                                         .instance_id = config->instance_id,
+                                         .inboxes = config->inboxes,
+                                         .shard = config->shard,
+                                         .shard_count = config->config->shard_count};
     return loop->udp != NULL && open_backend(loop, fault) &&
            shard_mailbox_open(&loop->mailbox, fault);
 }
@@ -173,12 +177,12 @@ static void end_all(struct event_loop *loop, enum session_end_reason reason, uin
 
 /* --- in --------------------------------------------------------------------------------------- */
 
-static void take_datagrams(struct event_loop *loop)
+static void take_datagrams(struct event_loop *loop, bool has_inbox)
 {
     const uint64_t now_us = clock_now_us();
     struct relay_leg_uplink uplink;
     struct session *s = NULL;
-    shard_uplink_receive(&loop->uplink);
+    shard_uplink_receive(&loop->uplink, has_inbox);
     while ((s = shard_uplink_next(&loop->uplink, loop->key_ring, &uplink)) != NULL) {
         const enum client_leg_result result =
             session_input_datagram(s, &uplink.datagram, &uplink.path, now_us);
@@ -301,7 +305,7 @@ static void take_letter(struct event_loop *loop)
 static void read_between(struct event_loop *loop, uint64_t now_us)
 {
     struct pollfd fds[BACKEND_PORT_CONNECTIONS];
-    take_datagrams(loop);
+    take_datagrams(loop, false);
     backend_port_want(loop->backend, fds);
     if (poll(fds, BACKEND_PORT_CONNECTIONS, 0) > 0) {
         backend_port_service(loop->backend, fds, now_us);
@@ -352,8 +356,8 @@ static void measure_load(struct event_loop *loop, uint64_t now_us)
     }
 }
 
-/* Three fds of our own, then the backend's. */
-#define OWN_FDS  3
+/* Four fds of our own, then the backend's. */
+#define OWN_FDS  4
 #define LOOP_FDS (OWN_FDS + BACKEND_PORT_CONNECTIONS)
 
 static void wait_for_work(struct event_loop *loop, struct pollfd fds[LOOP_FDS])
@@ -372,6 +376,8 @@ static void wait_for_work(struct event_loop *loop, struct pollfd fds[LOOP_FDS])
     fds[0] = (struct pollfd){.fd = udp_port_fd(loop->udp), .events = POLLIN};
     fds[1] = (struct pollfd){.fd = loop->mailbox.letter_fd, .events = POLLIN};
     fds[2] = (struct pollfd){.fd = backend_target_fd(&loop->target), .events = POLLIN};
+    fds[3] =
+        (struct pollfd){.fd = loop->config.inboxes[loop->config.shard].take_fd, .events = POLLIN};
     backend_port_want(loop->backend, fds + OWN_FDS);
     if (ppoll(fds, LOOP_FDS, &wait, NULL) < 0) {
         for (size_t i = 0; i < LOOP_FDS; i++) {
@@ -385,8 +391,8 @@ static void turn(struct event_loop *loop)
 {
     struct pollfd fds[LOOP_FDS];
     wait_for_work(loop, fds);
-    if (fds[0].revents != 0 || udp_port_has_received(loop->udp)) {
-        take_datagrams(loop);
+    if (fds[0].revents != 0 || fds[3].revents != 0 || udp_port_has_received(loop->udp)) {
+        take_datagrams(loop, fds[3].revents != 0);
     }
     if (fds[2].revents != 0) {
         backend_target_take(&loop->target, loop->backend);

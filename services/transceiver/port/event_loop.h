@@ -23,7 +23,8 @@ struct event_loop_counters {
 struct event_loop_config {
     const struct transceiver_config *config;
     unsigned shard;
-    struct net_addr media_address; /* of this shard, with its port */
+    const struct shard_inbox *inboxes; /* of all shards, borrowed */
+    struct net_addr media_address;     /* of this shard, with its port */
     uint32_t instance_id;
     const struct key_ring *key_ring; /* copied */
     const struct dtls_identity *identity;
