@@ -11,6 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* As much as the relay asks for. */
+#define BUFFER_BYTES (16 << 20)
+
 struct side {
     int fd;
     struct sockaddr_in destination; /* of what is received here */
@@ -37,7 +40,7 @@ static struct side open_side(const struct net_addr *local, const struct net_addr
 {
     const struct sockaddr_in address = sockaddr_of(local);
     struct load_socket *socket =
-        load_socket_open(address.sin_addr.s_addr, local->port); /* as long as the process */
+        load_socket_open(address.sin_addr.s_addr, local->port, BUFFER_BYTES);
     return (struct side){.fd = load_socket_fd(socket), .destination = sockaddr_of(destination)};
 }
 

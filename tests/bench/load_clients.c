@@ -31,7 +31,7 @@ struct load_clients *load_clients_open(struct key_ring *ring, const struct load_
 {
     struct load_clients *c = calloc(1, sizeof(*c));
     assert(c != NULL);
-    c->socket = load_socket_open(htonl(INADDR_ANY), LOAD_CLIENT_PORT);
+    c->socket = load_socket_open(htonl(INADDR_ANY), LOAD_CLIENT_PORT, LOAD_BUFFER_BYTES);
     c->ring = ring;
     c->order = order;
     c->is_connected = calloc(LOAD_CLIENTS_MAX, sizeof(*c->is_connected));

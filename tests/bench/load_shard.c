@@ -30,7 +30,7 @@ struct load_shard *load_shard_open(const struct net_addr *media, struct key_ring
     struct in_addr ip;
     assert(s != NULL && net_addr_is_ipv4(media));
     memcpy(&ip, media->ip + 12, sizeof(ip));
-    s->socket = load_socket_open(ip.s_addr, media->port);
+    s->socket = load_socket_open(ip.s_addr, media->port, LOAD_BUFFER_BYTES);
     s->ring = ring;
     s->order = order;
     return s;

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define BUFFER_BYTES (32 << 20)
-
 struct control {
     _Alignas(struct cmsghdr) uint8_t bytes[LOAD_CONTROL_BYTES];
 };
@@ -33,7 +31,14 @@ static void set_option(int fd, int level, int option, int value)
     assert(result == 0);
 }
 
-struct load_socket *load_socket_open(uint32_t ip, uint16_t port)
+static void ask_for_buffer(int fd, int forced_option, int option, int bytes)
+{
+    if (setsockopt(fd, SOL_SOCKET, forced_option, &bytes, sizeof(bytes)) != 0) {
+        set_option(fd, SOL_SOCKET, option, bytes);
+    }
+}
+
+struct load_socket *load_socket_open(uint32_t ip, uint16_t port, int buffer_bytes)
 {
     struct load_socket *s = calloc(1, sizeof(*s));
     const struct sockaddr_in address = {
@@ -41,13 +46,8 @@ struct load_socket *load_socket_open(uint32_t ip, uint16_t port)
     assert(s != NULL);
     s->fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     assert(s->fd >= 0);
-    const int bytes = BUFFER_BYTES;
-    if (setsockopt(s->fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) != 0) {
-        set_option(s->fd, SOL_SOCKET, SO_RCVBUF, BUFFER_BYTES);
-    }
-    if (setsockopt(s->fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)) != 0) {
-        set_option(s->fd, SOL_SOCKET, SO_SNDBUF, BUFFER_BYTES);
-    }
+    ask_for_buffer(s->fd, SO_RCVBUFFORCE, SO_RCVBUF, buffer_bytes);
+    ask_for_buffer(s->fd, SO_SNDBUFFORCE, SO_SNDBUF, buffer_bytes);
     if (ip == htonl(INADDR_ANY)) {
         set_option(s->fd, IPPROTO_IP, IP_PKTINFO, 1);
     }

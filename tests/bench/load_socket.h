@@ -17,6 +17,7 @@
 #define LOAD_TRAINS        8
 #define LOAD_TRAIN_BYTES   65536
 #define LOAD_CONTROL_BYTES 64
+#define LOAD_BUFFER_BYTES  (32 << 20)
 
 /* Received, or to be sent: the same memory may be sent again. */
 struct load_datagram {
@@ -29,8 +30,8 @@ struct load_datagram {
 
 struct load_socket;
 
-/* port 0: any. */
-struct load_socket *load_socket_open(uint32_t ip, uint16_t port);
+/* buffer_bytes: asked of the kernel, each way. */
+struct load_socket *load_socket_open(uint32_t ip, uint16_t port, int buffer_bytes);
 void load_socket_close(struct load_socket *s);
 int load_socket_fd(const struct load_socket *s);
 /* From now on datagrams of a train arrive as one. */

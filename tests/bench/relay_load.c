@@ -15,6 +15,7 @@
 #define SETTLE_NS       (200 * NS_PER_MS)
 /* Longer than the kernel keeps a thread of real-time priority off its CPU. */
 #define STALL_NS (200 * NS_PER_MS)
+#define REST_NS  (NS_PER_MS / 20)
 #define QUIET_NS (2 * NS_PER_MS)
 
 struct relay_load {
@@ -119,17 +120,26 @@ static uint64_t on_the_way(const struct load_burst *burst, const struct load_fig
     return sent(burst, f) > done ? sent(burst, f) - done : 0;
 }
 
+/* How many packets are due by now. What is late by more than a window is not sent any more: to
+ * hurry would be another load. */
+static uint64_t due(const struct load_burst *burst, uint64_t elapsed_ns, struct load_figures *f)
+{
+    const uint64_t planned = elapsed_ns * burst->rate_hz / NS_PER_S;
+    const uint64_t done = sent(burst, f) + f->left_out;
+    const uint64_t late = planned > done ? planned - done : 0;
+    f->left_out += late > WINDOW ? late - WINDOW : 0;
+    return late < WINDOW ? late : WINDOW;
+}
+
 /* How many packets may go now. */
-static size_t room(const struct load_burst *burst, const struct load_figures *f,
-                   uint64_t elapsed_ns)
+static size_t room(const struct load_burst *burst, uint64_t elapsed_ns, struct load_figures *f)
 {
     uint64_t count = 0;
     if (burst->rate_hz > 0) {
-        const uint64_t due = elapsed_ns * burst->rate_hz / NS_PER_S;
-        count = due > sent(burst, f) ? due - sent(burst, f) : 0;
+        count = due(burst, elapsed_ns, f);
+        count = burst->rests && count < LOAD_BATCH ? 0 : count;
     } else {
-        const uint64_t waiting = on_the_way(burst, f);
-        count = waiting + LOAD_BATCH <= WINDOW ? LOAD_BATCH : 0;
+        count = on_the_way(burst, f) + LOAD_BATCH <= WINDOW ? LOAD_BATCH : 0;
     }
     return count < LOAD_BATCH ? count : LOAD_BATCH;
 }
@@ -155,16 +165,20 @@ static size_t take_packets(struct relay_load *l, const struct load_burst *burst,
            load_clients_take(l->clients, l->has_addresses, f);
 }
 
-void relay_load_run(struct relay_load *l, const struct load_burst *burst, struct load_figures *out)
+static void rest(void)
 {
-    memset(out, 0, sizeof(*out));
-    const uint64_t start_ns = load_clock_ns();
+    const struct timespec nap = {.tv_nsec = REST_NS};
+    (void)nanosleep(&nap, NULL);
+}
+
+/* Sends nothing any more after `end_ns`, and returns when the last packet is there. */
+static void run_until(struct relay_load *l, const struct load_burst *burst, uint64_t start_ns,
+                      uint64_t end_ns, struct load_figures *out)
+{
     uint64_t progress_ns = start_ns;
-    for (uint64_t now_ns = start_ns;
-         now_ns - start_ns < burst->duration_ns || on_the_way(burst, out) > 0;
+    for (uint64_t now_ns = start_ns; now_ns < end_ns || on_the_way(burst, out) > 0;
          now_ns = load_clock_ns()) {
-        const size_t count =
-            now_ns - start_ns < burst->duration_ns ? room(burst, out, now_ns - start_ns) : 0;
+        const size_t count = now_ns < end_ns ? room(burst, now_ns - start_ns, out) : 0;
         if (count > 0) {
             send_packets(l, burst, count, out);
         }
@@ -173,7 +187,30 @@ void relay_load_run(struct relay_load *l, const struct load_burst *burst, struct
         } else if (now_ns > progress_ns + STALL_NS) {
             out->given_up += on_the_way(burst, out);
             progress_ns = now_ns;
+        } else if (burst->rests && count == 0) {
+            rest();
         }
     }
-    out->taken_ns = load_clock_ns() - start_ns;
+}
+
+void relay_load_run(struct relay_load *l, const struct load_burst *burst, struct load_figures *out)
+{
+    const uint64_t start_ns = load_clock_ns();
+    run_until(l, burst, start_ns, start_ns + burst->duration_ns, out);
+    out->taken_ns += load_clock_ns() - start_ns;
+}
+
+void relay_load_send(struct relay_load *l, size_t count, struct load_figures *out)
+{
+    for (size_t sent = 0; sent < count; sent += LOAD_BATCH) {
+        const size_t taken = load_clients_send(l->clients, l->sequence, LOAD_BATCH);
+        out->up_sent += taken;
+        l->sequence += taken;
+    }
+}
+
+void relay_load_await(struct relay_load *l, const struct load_burst *burst,
+                      struct load_figures *out)
+{
+    run_until(l, burst, load_clock_ns(), 0, out);
 }

@@ -18,6 +18,8 @@ struct load_burst {
     enum load_way way;
     uint64_t duration_ns;
     uint32_t rate_hz; /* round trips; 0: closed loop */
+    bool rests;       /* whole batches, and sleep when there is nothing to do: what lasts for more
+                       * than half a second must, or the kernel takes it off its CPU */
 };
 
 struct relay_load;
@@ -37,7 +39,12 @@ struct load_target {
 void relay_load_aim(struct relay_load *l, const struct load_target *target);
 /* Each client sends requests until it is answered. False when some never are. */
 MUST_USE bool relay_load_connect(struct relay_load *l);
-/* Returns when the last packet is there, or given up. */
+/* Returns when the last packet is there, or given up. The figures are added to. */
 void relay_load_run(struct relay_load *l, const struct load_burst *burst, struct load_figures *out);
+/* In its place, one way up: clients send so many packets and nothing is taken; then all that are on
+ * their way are. */
+void relay_load_send(struct relay_load *l, size_t count, struct load_figures *out);
+void relay_load_await(struct relay_load *l, const struct load_burst *burst,
+                      struct load_figures *out);
 
 #endif

@@ -77,6 +77,7 @@ static bool write_config(const struct relay_process_config *c, struct fault *fau
                  "listen: [\"%s\"]\n"
                  "internal: %s\n"
                  "workers: 1\n"
+                 "socket_buffer: 16MB\n"
                  "transceiver_networks: [127.0.0.0/8]\n"
                  "allow_private_clients: true\n"
                  "flows: %zu\n"

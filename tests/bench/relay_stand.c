@@ -27,10 +27,17 @@
 /* What a process does about having been stopped is no part of a burst; and who runs before all
  * others must rest for a twentieth of each second, or the kernel sees to it. */
 #define REST_MS 40
+/* What the buffer of a socket holds. */
+#define BACKLOG 4096
 
 static struct net_addr loopback(unsigned port)
 {
     return (struct net_addr){.ip = {[10] = 0xff, 0xff, 127, 0, 0, 1}, .port = (uint16_t)port};
+}
+
+static int fifo_of(const struct relay_stand_config *config)
+{
+    return config->is_polling ? 0 : RELAY_FIFO;
 }
 
 static bool start_relay(struct relay_stand *s, const char *folder, unsigned number,
@@ -41,7 +48,7 @@ static bool start_relay(struct relay_stand *s, const char *folder, unsigned numb
                                        .admin_port = (uint16_t)(FIRST_ADMIN + 2 * number),
                                        .flows = s->config.clients,
                                        .cpu = RELAY_CPU,
-                                       .fifo_priority = s->config.is_polling ? 0 : RELAY_FIFO,
+                                       .fifo_priority = fifo_of(&s->config),
                                        .has_no_trains = s->config.has_no_trains,
                                        .is_polling = s->config.is_polling,
                                        .gather_us = s->config.gather_us};
@@ -62,7 +69,7 @@ static bool start_copy_loop(struct relay_stand *s, struct fault *fault)
                                             .media = loopback(6000),
                                             .client = load_client_address(0),
                                             .cpu = RELAY_CPU,
-                                            .fifo_priority = RELAY_FIFO};
+                                            .fifo_priority = fifo_of(&s->config)};
     s->pid = copy_loop_start(&config);
     return s->pid > 0 || fault_set(fault, FAULT_SYSTEM, "fork: %s", strerror(errno));
 }
@@ -87,10 +94,17 @@ bool relay_stand_start(struct relay_stand *s, const struct relay_stand_config *c
     } else {
         s->target.listen = loopback(6000);
     }
-    if (is_started && s->pid > 0) {
-        (void)kill(s->pid, SIGSTOP);
+    if (is_started) {
+        relay_stand_hold(s, true);
     }
     return is_started;
+}
+
+void relay_stand_hold(const struct relay_stand *s, bool is_held)
+{
+    if (s->pid > 0) {
+        (void)kill(s->pid, is_held ? SIGSTOP : SIGCONT);
+    }
 }
 
 void relay_stand_stop(struct relay_stand *s)
@@ -103,11 +117,9 @@ void relay_stand_stop(struct relay_stand *s)
     s->pid = 0;
 }
 
-static void prepare(struct relay_stand *s, struct relay_load *load)
+void relay_stand_prepare(struct relay_stand *s, struct relay_load *load)
 {
-    if (s->pid > 0) {
-        (void)kill(s->pid, SIGCONT);
-    }
+    relay_stand_hold(s, false);
     (void)poll(NULL, 0, REST_MS);
     relay_load_aim(load, &s->target);
     if (s->config.kind == RELAY_STAND_RELAY &&
@@ -118,19 +130,36 @@ static void prepare(struct relay_stand *s, struct relay_load *load)
     }
 }
 
+static void run(const struct relay_stand *s, struct relay_load *load,
+                const struct load_burst *burst, struct load_figures *out)
+{
+    memset(out, 0, sizeof(*out));
+    if (burst->way != LOAD_UP) {
+        relay_load_run(load, burst, out);
+        return;
+    }
+    const uint64_t start_ns = load_clock_ns();
+    while (load_clock_ns() - start_ns < burst->duration_ns) {
+        relay_stand_hold(s, true);
+        relay_load_send(load, BACKLOG, out);
+        const uint64_t sent_ns = load_clock_ns();
+        relay_stand_hold(s, false);
+        relay_load_await(load, burst, out);
+        out->taken_ns += load_clock_ns() - sent_ns;
+    }
+}
+
 void relay_stand_burst(struct relay_stand *s, struct relay_load *load,
                        const struct load_burst *burst, struct relay_burst *out)
 {
     pinned_enter(LOAD_CPU, 0);
-    prepare(s, load);
+    relay_stand_prepare(s, load);
     const uint64_t before_ns = s->pid > 0 ? process_cpu_ns(s->pid) : 0;
     pinned_enter(LOAD_CPU, LOAD_FIFO);
-    relay_load_run(load, burst, &out->figures);
+    run(s, load, burst, &out->figures);
     pinned_enter(LOAD_CPU, 0);
     const uint64_t used_ns = s->pid > 0 ? process_cpu_ns(s->pid) - before_ns : 0;
-    if (s->pid > 0) {
-        (void)kill(s->pid, SIGSTOP);
-    }
+    relay_stand_hold(s, true);
     const struct load_figures *f = &out->figures;
     const uint64_t packets = f->up_received + f->down_received;
     assert(packets > 0);

@@ -41,7 +41,13 @@ struct relay_burst {
 MUST_USE bool relay_stand_start(struct relay_stand *s, const struct relay_stand_config *config,
                                 const char *folder, unsigned number, struct fault *fault);
 void relay_stand_stop(struct relay_stand *s);
-/* The thread is pinned and, during the burst, before all others. */
+/* Stops it for now, or lets it run. */
+void relay_stand_hold(const struct relay_stand *s, bool is_held);
+/* It runs, and all clients are connected. */
+void relay_stand_prepare(struct relay_stand *s, struct relay_load *load);
+/* The thread is pinned and, during the burst, before all others. One way up, clients send a backlog
+ * while the stand is stopped, and again when it has forwarded that: to send costs more than to
+ * forward in trains, so that the stand would wait otherwise. */
 void relay_stand_burst(struct relay_stand *s, struct relay_load *load,
                        const struct load_burst *burst, struct relay_burst *out);
 
