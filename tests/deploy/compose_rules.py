@@ -116,14 +116,15 @@ def networks_are_separate(c):
 def one_media_port_inside_outside_and_advertised(c):
     relay, signaling = c.services["relay"], c.services["signaling"]
     published = [p for s in c.services.values() for p in s.get("ports", [])]
-    if len(published) != 2 or len(relay["ports"]) != 1 or len(signaling["ports"]) != 1:
+    if len(published) != 3 or len(relay["ports"]) != 2 or len(signaling["ports"]) != 1:
         yield f"published: {published}"
-    address, port = relay["environment"]["EARSHOT_MEDIA_1"].rsplit(":", 1)
-    advertised = signaling["environment"]["EARSHOT_MEDIA_1"]
-    if relay["ports"][0] != f"{advertised}:{port}/udp":
-        yield f"published is {relay['ports'][0]}, advertised {advertised}, inside it is {port}"
-    if address != relay["networks"]["edge"]["ipv4_address"]:
-        yield f"relay: listens on {address}"
+    for variable, suffix in (("EARSHOT_MEDIA_1", "/udp"), ("EARSHOT_MEDIA_TCP_1", "")):
+        address, port = relay["environment"][variable].rsplit(":", 1)
+        advertised = signaling["environment"][variable]
+        if f"{advertised}:{port}{suffix}" not in relay["ports"]:
+            yield f"published is {relay['ports']}, advertised {advertised}, inside it is {port}"
+        if address != relay["networks"]["edge"]["ipv4_address"]:
+            yield f"relay: listens on {address}"
     for line in re.findall(r"^      - (.*:\d+.*)$", c.text, re.M):
         if "${" not in line:
             yield f"a port of the machine that nobody can move: {line}"

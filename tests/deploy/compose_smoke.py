@@ -17,7 +17,7 @@ import urllib.error
 import urllib.request
 from datetime import datetime
 
-from stun_probe import probe
+from stun_probe import probe, probe_tcp
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.realpath(os.path.join(HERE, "../.."))
@@ -138,11 +138,14 @@ def an_offer_is_answered():
     claim("an offer is answered", status == 201, headers["Location"])
     candidates = re.findall(r"^a=candidate:\S+ 1 (\w+) \d+ (\S+) (\d+)", answer, re.M)
     claim("the answer names the published address",
-          candidates == [("udp", MEDIA[0], str(MEDIA[1]))], candidates)
+          candidates == [(transport, MEDIA[0], str(MEDIA[1])) for transport in ("udp", "tcp")],
+          candidates)
     username = f"{field(answer, 'ice-ufrag')}:{field(offer.decode(), 'ice-ufrag')}"
     password = field(answer, "ice-pwd")
     seen = probe(MEDIA, username, password)
     claim("the transceiver answers through the published port", seen is not None, seen)
+    seen = probe_tcp(MEDIA, username, password)
+    claim("and over TCP", seen is not None, seen)
     claim("and only to whom has the password", probe(MEDIA, username, password[::-1], 4) is None)
     status, _, _ = request(headers["Location"] + "/hangup", b"", **bearer)
     claim("the call is hung up", status == 200, status)

@@ -99,9 +99,11 @@ def variables_are_those_of_the_configuration(m):
 def container_ports_are_those_of_the_configuration(m):
     for d in m.of_kind("Deployment"):
         text = expand(configuration(m, d), environment(m, d))
-        said = {int(number) for number in re.findall(r"[: ](\d{2,5})\b", text)}
-        for port in container(d)["ports"]:
-            if port["containerPort"] not in said:
+        said = [int(number) for number in re.findall(r"[: ](\d{2,5})\b", text)]
+        numbers = [port["containerPort"] for port in container(d)["ports"]]
+        for port in container(d)["ports"]:  # UDP and TCP may share a number: it is said twice
+            number = port["containerPort"]
+            if said.count(number) < numbers.count(number):
                 yield f"{title(d)}: its configuration has no port {port['containerPort']}"
 
 
@@ -195,12 +197,15 @@ def only_relay_and_signaling_are_public(m):
 
 def the_advertised_address_is_the_relays(m):
     relay = m.find("Service", "relay")["spec"]
-    ip, port = m.find("ConfigMap", "earshot-site")["data"]["media_address"].rsplit(":", 1)
-    public = relay["ports"][0]
-    if int(port) != public.get("nodePort", public["port"]) or public["protocol"] != "UDP":
-        yield f"answers name port {port}, the Service relay has another"
-    if relay.get("loadBalancerIP", ip) != ip:
-        yield f"answers name {ip}, the Service relay asks for {relay['loadBalancerIP']}"
+    site = m.find("ConfigMap", "earshot-site")["data"]
+    keys = {"media-udp": ("media_address", "UDP"), "media-tcp": ("media_tcp_address", "TCP")}
+    for public in relay["ports"]:
+        key, protocol = keys[public["name"]]
+        ip, port = site[key].rsplit(":", 1)
+        if int(port) != public.get("nodePort", public["port"]) or public["protocol"] != protocol:
+            yield f"{key} names port {port}, the Service relay has another"
+        if relay.get("loadBalancerIP", ip) != ip:
+            yield f"{key} names {ip}, the Service relay asks for {relay['loadBalancerIP']}"
     if relay.get("externalTrafficPolicy") != "Local":
         yield "Service/relay: hides the clients' addresses"
 

@@ -88,7 +88,7 @@ MUTANTS = {
     ],
     rules.services_lead_to_ports: [
         set_in("Service", "relay", "spec", "ports", 0, "targetPort", "media"),
-        set_in("Service", "relay", "spec", "ports", 0, "protocol", "TCP"),
+        set_in("Service", "relay", "spec", "ports", 1, "targetPort", "tcp"),
     ],
     rules.strangers_bring_a_key: [
         set_in("ConfigMap", "earshot-site", "data", "demo", "true"),
@@ -150,6 +150,9 @@ MUTANTS = {
     rules.the_advertised_address_is_the_relays: [
         set_in("ConfigMap", "earshot-site", "data", "media_address", "203.0.113.10:3479"),
         set_in("ConfigMap", "earshot-site", "data", "media_address", "203.0.113.11:3478"),
+        set_in("ConfigMap", "earshot-site", "data", "media_tcp_address", "203.0.113.10:3478"),
+        set_in("ConfigMap", "earshot-site", "data", "media_tcp_address", "203.0.113.11:443"),
+        set_in("Service", "relay", "spec", "ports", 1, "protocol", "UDP"),
         set_in("Service", "relay", "spec", "externalTrafficPolicy", "Cluster"),
     ],
     rules.rings_are_where_they_belong: [

@@ -74,3 +74,16 @@ def probe(address, username, password, tries=TRIES):
             if seen is not None:
                 return seen
     return None
+
+
+def probe_tcp(address, username, password):
+    """The same over TCP, in a frame of RFC 4571."""
+    transaction = os.urandom(12)
+    request = binding_request(username, password, transaction)
+    with socket.create_connection(address, timeout=TRIES * TRY_S) as client:
+        client.sendall(struct.pack(">H", len(request)) + request)
+        stream = client.makefile("rb")
+        length = stream.read(2)
+        if len(length) < 2:
+            return None
+        return mapped_address(stream.read(struct.unpack(">H", length)[0]), transaction, password)
