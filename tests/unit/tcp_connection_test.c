@@ -6,6 +6,7 @@
 #define START_US (1000 * US_PER_S)
 
 static uint8_t ring[TCP_OUTPUT_BYTES];
+static const uint8_t datagram[100];
 
 static struct tcp_connection opened(void)
 {
@@ -43,7 +44,8 @@ static void what_is_sent_to_it_keeps_it_alive_as_long_as_it_takes_it(void **stat
     uint64_t now_us = START_US;
     for (unsigned i = 0; i < 1000; i++) {
         now_us += US_PER_S;
-        assert_int_equal(tcp_connection_queue(&c, bytes_view_of(ring, 100), now_us), 0);
+        assert_int_equal(
+            tcp_connection_queue(&c, bytes_view_of(datagram, sizeof(datagram)), now_us), 0);
         assert_int_equal(tcp_connection_wrote(&c, 102, now_us).frames, 1);
         assert_int_equal(tcp_connection_overdue(&c, now_us), TCP_END_NONE);
     }
@@ -57,7 +59,8 @@ static void a_client_that_takes_nothing_for_10_s_is_stuck(void **state)
     tcp_connection_heard(&c, START_US);
     const uint64_t full_us = START_US + 20 * US_PER_S;
     for (uint64_t i = 0; i < 9; i++) {
-        (void)tcp_connection_queue(&c, bytes_view_of(ring, 100), full_us + i * US_PER_S);
+        (void)tcp_connection_queue(&c, bytes_view_of(datagram, sizeof(datagram)),
+                                   full_us + i * US_PER_S);
     }
     assert_int_equal(tcp_connection_overdue(&c, full_us + 10 * US_PER_S - 1), TCP_END_NONE);
     assert_int_equal(tcp_connection_overdue(&c, full_us + 10 * US_PER_S), TCP_END_STUCK);
