@@ -6,6 +6,7 @@
 #define VERSION      1
 #define FLAG_BITS    15 /* all that enum relay_shim_flag names */
 #define SIGNED_BYTES 32 /* what the tag covers */
+#define PORT_OFFSET  12
 
 void relay_shim_write(struct key_ring *ring, const struct relay_shim *shim,
                       uint8_t out[RELAY_SHIM_BYTES])
@@ -26,6 +27,20 @@ void relay_shim_write(struct key_ring *ring, const struct relay_shim *shim,
     assert(w.len == SIGNED_BYTES);
     byte_writer_u64(&w, siphash(key_ring_shim_mac(ring, key_id), bytes_view_of(out, SIGNED_BYTES)));
     assert(!w.failed);
+}
+
+bool relay_shim_peek_client(struct bytes_view packet, struct net_addr *out)
+{
+    struct byte_reader r;
+    byte_reader_init(&r, packet);
+    byte_reader_skip(&r, PORT_OFFSET);
+    *out = (struct net_addr){.port = byte_reader_u16(&r)};
+    byte_reader_skip(&r, 2);
+    const struct bytes_view ip = byte_reader_bytes(&r, sizeof(out->ip));
+    if (!r.failed) {
+        memcpy(out->ip, ip.data, ip.len);
+    }
+    return !r.failed;
 }
 
 enum relay_shim_result relay_shim_read(struct key_ring *ring, struct bytes_view packet,

@@ -41,6 +41,9 @@ enum relay_shim_result {
  * does not travel. */
 void relay_shim_write(struct key_ring *ring, const struct relay_shim *shim,
                       uint8_t out[RELAY_SHIM_BYTES]);
+/* Whom the shim names, before anything was checked: to fetch what will be needed then. False when
+ * the packet is too short for one. */
+bool relay_shim_peek_client(struct bytes_view packet, struct net_addr *out);
 /* packet: shim and datagram, perhaps with the padding of a train behind it. *out is set only on
  * RELAY_SHIM_OK. */
 enum relay_shim_result relay_shim_read(struct key_ring *ring, struct bytes_view packet,

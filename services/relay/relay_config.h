@@ -10,8 +10,9 @@
 #include "services/relay/forwarder.h"
 #include "services/relay/hold_queue.h"
 
-#define RELAY_WORKERS_MAX FORWARDER_INTERNAL_PORTS /* each needs an internal port */
-#define RELAY_TEXT_CAP    272
+#define RELAY_WORKERS_MAX   FORWARDER_INTERNAL_PORTS /* each needs an internal port */
+#define RELAY_TEXT_CAP      272
+#define RELAY_GATHER_US_MAX 100
 
 /* Look-ups in the flow cache, of all workers together. */
 struct cache_budget {
@@ -31,6 +32,8 @@ struct relay_config {
     char keys_directory[RELAY_TEXT_CAP];
     unsigned worker_count; /* 0: as many as CPUs may be used */
     size_t socket_buffer_bytes;
+    unsigned gather_us; /* asleep after a wake-up, so that more arrives; 0 = not */
+    bool is_busy_polling;
     char control_url[RELAY_TEXT_CAP]; /* NNG: transceivers announce themselves here */
     struct net_addr admin_listen;
     enum log_level log_level;

@@ -7,6 +7,8 @@
 
 /* One batch in so many shows how long a datagram was inside. */
 #define RESIDENCE_SAMPLING 16
+/* No more than the cache holds until they are used. */
+#define PREFETCH_BATCH 64
 
 bool worker_downlink_open(struct worker_downlink *d, const struct worker_sockets *sockets,
                           struct forwarder *forwarder, struct worker_cache *cache,
@@ -81,6 +83,21 @@ static void take(struct worker_downlink *d, const struct udp_arrival *arrival, u
         .bytes = {datagram, v.datagram.len, v.datagram.len}, .to = v.destination, .tag = v.reason};
 }
 
+/* The look-ups wait for memory together and not one after the other. */
+static void take_some(struct worker_downlink *d, const struct udp_arrival *arrival, size_t count,
+                      uint64_t now_us)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct net_addr client;
+        if (relay_shim_peek_client(bytes_view_of(arrival[i].data, arrival[i].len), &client)) {
+            forwarder_prefetch(d->forwarder, &client);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        take(d, &arrival[i], now_us);
+    }
+}
+
 static void flush(struct worker_downlink *d)
 {
     for (size_t i = 0; i < d->public_count; i++) {
@@ -104,8 +121,9 @@ bool worker_downlink_serve(struct worker_downlink *d, struct worker_socket *s)
                                     &s->dropped_seen);
     /* Nobody of ours sends trains that long. */
     metric_add(&d->counters->datagrams[FORWARD_DOWN_LENGTH], arrivals.cut);
-    for (size_t i = 0; i < arrivals.count; i++) {
-        take(d, &arrivals.datagram[i], now_us);
+    for (size_t i = 0; i < arrivals.count; i += PREFETCH_BATCH) {
+        const size_t left = arrivals.count - i;
+        take_some(d, &arrivals.datagram[i], left < PREFETCH_BATCH ? left : PREFETCH_BATCH, now_us);
     }
     flush(d);
     if (d->batch_number++ % RESIDENCE_SAMPLING == 0) {

@@ -3,6 +3,7 @@
 
 #include "services/relay/relay_socket.h"
 
+#include <time.h>
 #include <unistd.h>
 
 void worker_sockets_watch(struct worker_sockets *s, int fd, unsigned number)
@@ -11,13 +12,26 @@ void worker_sockets_watch(struct worker_sockets *s, int fd, unsigned number)
     s->watched[number] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
+static bool wait_for_any(struct worker_sockets *s, int timeout_ms)
+{
+    const int ready = poll(s->watched, COUNT_OF(s->watched), timeout_ms);
+    for (size_t i = 0; ready < 0 && i < COUNT_OF(s->watched); i++) {
+        s->watched[i].revents = 0; /* a signal came: this is what it said the last time */
+    }
+    return ready > 0;
+}
+
 void worker_sockets_wait(struct worker_sockets *s, int timeout_ms)
 {
-    if (poll(s->watched, COUNT_OF(s->watched), timeout_ms) < 0) {
-        /* A signal: what it said the last time is not true any more. */
-        for (size_t i = 0; i < COUNT_OF(s->watched); i++) {
-            s->watched[i].revents = 0;
-        }
+    if (s->is_busy_polling || s->gather_us == 0) {
+        (void)wait_for_any(s, s->is_busy_polling ? 0 : timeout_ms);
+        return;
+    }
+    /* Where more is there already, nothing needs to be gathered. */
+    if (!wait_for_any(s, 0) && wait_for_any(s, timeout_ms)) {
+        const struct timespec pause = {.tv_nsec = (long)s->gather_us * 1000};
+        (void)nanosleep(&pause, NULL);
+        (void)wait_for_any(s, 0);
     }
 }
 
@@ -37,7 +51,9 @@ bool worker_sockets_open(struct worker_sockets *s, struct relay_keep *keep, unsi
                          unsigned worker_count, struct fault *fault)
 {
     const size_t public_count = keep->config->forwarder.listen_count;
-    *s = (struct worker_sockets){.public_count = public_count};
+    *s = (struct worker_sockets){.public_count = public_count,
+                                 .gather_us = keep->config->gather_us,
+                                 .is_busy_polling = keep->config->is_busy_polling};
     for (size_t i = 0; i < COUNT_OF(s->watched); i++) {
         s->watched[i].fd = -1; /* which poll passes over */
     }

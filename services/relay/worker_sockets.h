@@ -31,6 +31,8 @@ struct worker_sockets {
     size_t count;
     size_t public_count;
     struct pollfd watched[WORKER_WATCHED_MAX]; /* by number; a socket's is its index */
+    unsigned gather_us;
+    bool is_busy_polling;
 };
 
 /* Binds worker `index` of `worker_count`. Close it also when it fails. */
@@ -41,7 +43,8 @@ void worker_sockets_close(struct worker_sockets *s);
 /* One more descriptor to wait for, which stays the caller's; -1 is passed over. number:
  * WORKER_SOCKETS_MAX or above, below WORKER_WATCHED_MAX. */
 void worker_sockets_watch(struct worker_sockets *s, int fd, unsigned number);
-/* Until something can be read, at most timeout_ms. */
+/* Until something can be read, at most timeout_ms, or as the configuration says: not at all, or a
+ * little longer when it had to sleep. */
 void worker_sockets_wait(struct worker_sockets *s, int timeout_ms);
 /* After a wait. */
 static inline bool worker_sockets_is_ready(const struct worker_sockets *s, unsigned number)

@@ -59,6 +59,8 @@ static void the_shipped_file_loads_with_its_defaults(void **state)
     assert_int_equal(c.forwarder.source_flows_per_s, 200);
     assert_int_equal(c.forwarder.source_flows_burst, 400);
     assert_int_equal(c.socket_buffer_bytes, 4 << 20);
+    assert_int_equal(c.gather_us, 0);
+    assert_false(c.is_busy_polling);
     assert_int_equal(c.forwarder.transceiver_networks.count, 2);
     assert_true(c.forwarder.allow_private_clients);
     assert_int_equal(c.tcp.listen_count, 0);
@@ -123,6 +125,8 @@ static void each_wrong_value_is_named(void **state)
         {WHOLE "workers: 2x\n", "workers"},
         {WHOLE "workers: many\n", "workers"},
         {WHOLE "flows: 15\n", "flows"},
+        {WHOLE "gather_us: 101\n", "gather_us"},
+        {WHOLE "busy_poll: 1\n", "busy_poll"},
         {WHOLE "flows: 16777217\n", "flows"},
         {WHOLE "new_flows_per_source: {per_second: 0}\n", "per_second"},
         {WHOLE "flow_cache: redis\n", "flow_cache: is not redis://"},
@@ -171,8 +175,10 @@ static void each_wrong_value_is_named(void **state)
             fail_msg("\"%s\" does not name %s", fault.text, table[i].what);
         }
     }
-    assert_true(load_text(WHOLE "workers: 16\n", &c, &fault));
+    assert_true(load_text(WHOLE "workers: 16\ngather_us: 100\nbusy_poll: true\n", &c, &fault));
     assert_int_equal(c.worker_count, 16);
+    assert_int_equal(c.gather_us, 100);
+    assert_true(c.is_busy_polling);
 }
 
 int main(void)

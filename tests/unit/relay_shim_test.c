@@ -165,9 +165,26 @@ static void a_refused_shim_leaves_out_untouched(void **state)
     key_ring_destroy(ring);
 }
 
+static void the_client_is_peeked_at_without_a_look_at_the_rest(void **state)
+{
+    (void)state;
+    struct key_ring *ring = ring_of(7, 1);
+    struct packet p = packet_of(ring);
+    const struct net_addr wanted = sample().client;
+    struct net_addr client;
+    p.bytes[RELAY_SHIM_BYTES - 1] ^= 1; /* of the tag */
+    assert_true(relay_shim_peek_client(bytes_view_of(p.bytes, 32), &client));
+    assert_true(net_addr_equal(&client, &wanted));
+    for (size_t len = 0; len < 32; len++) {
+        assert_false(relay_shim_peek_client(bytes_view_of(p.bytes, len), &client));
+    }
+    key_ring_destroy(ring);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_client_is_peeked_at_without_a_look_at_the_rest),
         cmocka_unit_test(every_field_survives_a_round_trip),
         cmocka_unit_test(a_packet_cut_at_any_byte_is_short),
         cmocka_unit_test(padding_behind_the_datagram_is_ignored),
