@@ -180,17 +180,18 @@ static bool start(struct relay *r, struct fault *fault)
     return true;
 }
 
-/* The admin thread reads what the workers own: it ends first. */
+/* The admin thread reads what the workers own: it ends first. The workers forward as long as they
+ * can: what comes after them waits for the next process. */
 static void stop(struct relay *r)
 {
     admin_http_stop();
-    for (size_t i = 0; i < r->metrics.worker_count; i++) {
-        relay_worker_stop(r->metrics.worker[i]);
-    }
+    relay_control_close(r->control);
     if (r->metrics.tcp != NULL) {
         tcp_ingress_stop(r->metrics.tcp);
     }
-    relay_control_close(r->control);
+    for (size_t i = 0; i < r->metrics.worker_count; i++) {
+        relay_worker_stop(r->metrics.worker[i]);
+    }
     for (size_t i = 0; i < r->metrics.worker_count; i++) {
         relay_worker_close(r->metrics.worker[i]);
     }

@@ -152,6 +152,8 @@ static void read_inbox(struct relay_worker *w, uint64_t now_us)
         case INBOX_RING:
             forwarder_set_ring(w->forwarder, message.body.ring);
             break;
+        case INBOX_STOP:
+            break;
         }
     }
 }
@@ -258,6 +260,9 @@ void relay_worker_stop(struct relay_worker *w)
         return;
     }
     atomic_store_explicit(&w->is_stopping, true, memory_order_relaxed);
+    const struct inbox_message stop = {.kind = INBOX_STOP};
+    const bool is_posted = worker_inbox_post(&w->inbox, &stop);
+    (void)is_posted; /* a full pipe wakes it too */
     const int error = pthread_join(w->thread, NULL);
     assert(error == 0);
     w->has_thread = false;

@@ -40,7 +40,7 @@ struct relay_worker *relay_worker_open(const struct relay_worker_config *config,
 /* peers: all workers, this one among them; they must outlive the thread. */
 MUST_USE bool relay_worker_start(struct relay_worker *w, struct relay_worker *const *peers,
                                  size_t peer_count, struct fault *fault);
-/* Ends the thread, if there is one; takes up to half a second. */
+/* Ends the thread, if there is one, after the turn that it is in. */
 void relay_worker_stop(struct relay_worker *w);
 void relay_worker_close(struct relay_worker *w);
 

@@ -204,6 +204,8 @@ static void read_inbox(struct tcp_ingress *t, uint64_t now_us)
         case INBOX_RING:
             forwarder_set_ring(t->forwarder, message.body.ring);
             break;
+        case INBOX_STOP: /* for workers whose sockets are kept */
+            break;
         }
     }
 }

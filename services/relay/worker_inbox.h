@@ -18,7 +18,7 @@
 
 #define INBOX_MESSAGES 4096
 
-enum inbox_kind { INBOX_ANNOUNCEMENT, INBOX_LESSON, INBOX_RING };
+enum inbox_kind { INBOX_ANNOUNCEMENT, INBOX_LESSON, INBOX_RING, INBOX_STOP };
 
 struct inbox_message {
     enum inbox_kind kind;

@@ -63,9 +63,13 @@ class Service:
         with open(path, "w") as file:
             json.dump(self.config, file)  # JSON is YAML
         with open(self.bed.path("log"), "a") as log:
-            self.process = subprocess.Popen(
-                [os.path.join(PROGRAMS, f"earshot-{self.program}"), "--config", path],
-                stderr=log, stdin=subprocess.DEVNULL)
+            program = os.path.join(PROGRAMS, f"earshot-{self.program}")
+            self.process = self.spawn(program, ["--config", path], log)
+
+    @staticmethod
+    def spawn(program, arguments, log):
+        """A test may put a supervisor's in its place."""
+        return subprocess.Popen([program, *arguments], stderr=log, stdin=subprocess.DEVNULL)
 
     def kill(self):
         """kill -9; returns when its ports are free."""

@@ -314,6 +314,25 @@ static void an_internal_port_that_is_taken_is_a_fault_that_names_it(void **state
     loopback_relay_close(&w);
 }
 
+/* While it slept on its sockets, their datagrams would wait for the next process. */
+static void a_worker_without_a_datagram_stops_at_once(void **state)
+{
+    struct loopback_relay w;
+    uint64_t shortest_us = TIME_NEVER;
+    (void)state;
+    for (unsigned tries = 0; tries < 5; tries++) {
+        loopback_relay_open(&w);
+        loopback_relay_start(&w);
+        const uint64_t begin_us = clock_now_us();
+        loopback_relay_wait_for(&w.beat[0], begin_us);
+        const uint64_t stop_us = clock_now_us();
+        relay_worker_stop(w.worker[0]);
+        shortest_us = time_earlier(shortest_us, clock_now_us() - stop_us);
+        loopback_relay_close(&w);
+    }
+    assert_true(shortest_us < 50 * US_PER_MS);
+}
+
 static void a_worker_beats_without_a_datagram_and_stops_twice(void **state)
 {
     struct loopback_relay w;
@@ -339,6 +358,7 @@ int main(void)
         cmocka_unit_test(what_two_sessions_claim_goes_to_both),
         cmocka_unit_test(a_new_ring_opens_tokens_and_the_old_one_no_more),
         cmocka_unit_test(an_internal_port_that_is_taken_is_a_fault_that_names_it),
+        cmocka_unit_test(a_worker_without_a_datagram_stops_at_once),
         cmocka_unit_test(a_worker_beats_without_a_datagram_and_stops_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
