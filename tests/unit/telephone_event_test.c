@@ -53,8 +53,7 @@ static void input(const struct packet *p, uint64_t now_us)
                           now_us);
     drain();
     const uint64_t timeout_us = telephone_event_next_timeout(&events);
-    assert_true(timeout_us == TIME_NEVER || timeout_us == now_us + TELEPHONE_EVENT_SILENCE_US ||
-                timeout_us > now_us);
+    assert_true(timeout_us > now_us);
 }
 
 /* All that come, and silence after them. */
@@ -65,7 +64,7 @@ static void play(const struct packet *packets, size_t count)
         now_us += packets[i].after_ms * US_PER_MS;
         input(&packets[i], now_us);
     }
-    telephone_event_tick(&events, now_us + TELEPHONE_EVENT_SILENCE_US);
+    telephone_event_tick(&events, now_us + TELEPHONE_EVENT_STALL_US);
     drain();
     assert_true(telephone_event_next_timeout(&events) == TIME_NEVER);
 }
@@ -91,27 +90,66 @@ static void a_press_is_told_when_its_end_comes_and_not_before(void **state)
     begin(8000);
     input(&(struct packet){7, true, 11, 160, false, 0}, NOW_US);
     assert_string_equal(told, "");
-    assert_true(telephone_event_next_timeout(&events) == NOW_US + 100 * US_PER_MS);
+    assert_true(telephone_event_next_timeout(&events) == NOW_US + US_PER_S);
     input(&(struct packet){7, false, 11, 640, true, 0}, NOW_US + 99 * US_PER_MS);
     assert_string_equal(told, "#");
     assert_int_equal(told_ms[0], 80);
     assert_true(telephone_event_next_timeout(&events) == TIME_NEVER);
 }
 
-static void without_an_end_a_press_is_told_100_ms_after_its_last_packet(void **state)
+static void without_an_end_a_press_is_told_when_nothing_came_for_a_second(void **state)
 {
     (void)state;
     begin(CLOCK_HZ);
     input(&(struct packet){7, true, 0, 960, false, 0}, NOW_US);
-    telephone_event_tick(&events, NOW_US + TELEPHONE_EVENT_SILENCE_US - 1);
+    telephone_event_tick(&events, NOW_US + TELEPHONE_EVENT_STALL_US - 1);
     drain();
     assert_string_equal(told, "");
-    telephone_event_tick(&events, NOW_US + TELEPHONE_EVENT_SILENCE_US);
+    telephone_event_tick(&events, NOW_US + TELEPHONE_EVENT_STALL_US);
     drain();
     assert_string_equal(told, "0");
     /* What comes of it afterwards, its end too, is no second one. */
     input(&(struct packet){7, false, 0, 9600, true, 0}, NOW_US + US_PER_S);
     assert_string_equal(told, "0");
+}
+
+/* A radio holds everything, then lets go: the press is as long as its packets say. */
+static void a_stall_of_the_network_does_not_cut_a_press_short(void **state)
+{
+    (void)state;
+    begin(CLOCK_HZ);
+    PLAY({1000, true, 5, 960, false, 0}, {1000, false, 5, 1920, false, 20},
+         {1000, false, 5, 24000, false, 600}, {1000, false, 5, 38400, true, 5},
+         {1000, false, 5, 38400, true, 0}, {1000, false, 5, 38400, true, 0});
+    assert_string_equal(told, "5");
+    assert_int_equal(told_ms[0], 800);
+}
+
+/* The voice is back where the press would be: its end was lost. */
+static void voice_behind_a_press_ends_it_in_100_ms(void **state)
+{
+    (void)state;
+    for (int is_overtaken = 0; is_overtaken <= 1; is_overtaken++) {
+        begin(CLOCK_HZ);
+        input(&(struct packet){1000, true, 5, 960, false, 0}, NOW_US);
+        telephone_event_note_voice(&events, 1000 + 959, NOW_US); /* beside it, or before it */
+        assert_true(telephone_event_next_timeout(&events) == NOW_US + TELEPHONE_EVENT_STALL_US);
+        telephone_event_note_voice(&events, 1000 + 960, NOW_US + FRAME_US);
+        telephone_event_note_voice(&events, 1000 + 1920, NOW_US + 2 * FRAME_US);
+        assert_true(telephone_event_next_timeout(&events) ==
+                    NOW_US + FRAME_US + TELEPHONE_EVENT_SILENCE_US);
+        if (is_overtaken == 1) {
+            input(&(struct packet){1000, false, 5, 2880, false, 0}, NOW_US + 3 * FRAME_US);
+            assert_true(telephone_event_next_timeout(&events) ==
+                        NOW_US + 3 * FRAME_US + TELEPHONE_EVENT_STALL_US);
+            continue;
+        }
+        telephone_event_tick(&events, NOW_US + FRAME_US + TELEPHONE_EVENT_SILENCE_US);
+        drain();
+        assert_string_equal(told, "5");
+        telephone_event_note_voice(&events, 1000 + 96000, NOW_US + US_PER_S);
+        assert_true(telephone_event_next_timeout(&events) == TIME_NEVER);
+    }
 }
 
 static void the_sixteen_keys_have_their_names_and_other_events_none(void **state)
@@ -272,7 +310,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_end_that_is_said_three_times_is_one_press),
         cmocka_unit_test(a_press_is_told_when_its_end_comes_and_not_before),
-        cmocka_unit_test(without_an_end_a_press_is_told_100_ms_after_its_last_packet),
+        cmocka_unit_test(without_an_end_a_press_is_told_when_nothing_came_for_a_second),
+        cmocka_unit_test(a_stall_of_the_network_does_not_cut_a_press_short),
+        cmocka_unit_test(voice_behind_a_press_ends_it_in_100_ms),
         cmocka_unit_test(the_sixteen_keys_have_their_names_and_other_events_none),
         cmocka_unit_test(a_press_of_two_seconds_in_segments_is_one),
         cmocka_unit_test(a_segment_after_a_pause_of_packets_is_still_the_same_press),

@@ -91,19 +91,33 @@ static void a_key_is_told_once_and_its_time_is_silence(void **state)
     close_world(&w);
 }
 
+/* Is there a press among the frames? All are read. */
+static bool is_pressed(struct world *w, const char *digit)
+{
+    struct backend_frame frame;
+    bool is_found = false;
+    while (outbox_frames_next(&w->frames, &frame)) {
+        if (frame.type == BACKEND_DTMF) {
+            outbox_frames_assert_holds(&frame, digit);
+            is_found = true;
+        }
+    }
+    outbox_frames_end(&w->frames);
+    return is_found;
+}
+
 static void a_key_whose_end_is_lost_ends_by_the_timer(void **state)
 {
     (void)state;
     struct world w;
     open_world(&w, RATE_KHZ);
     press(&w, 0, 0, 11, false);
-    const uint64_t due_us = voice_uplink_next_timeout(w.uplink);
-    assert_true(due_us == time_of(0) + TELEPHONE_EVENT_SILENCE_US);
+    (void)speak(&w, 1); /* where it would be: its end is lost */
+    const uint64_t due_us = time_of(1) + TELEPHONE_EVENT_SILENCE_US;
     voice_uplink_tick(w.uplink, due_us - 1);
-    outbox_frames_end(&w.frames);
+    assert_false(is_pressed(&w, "#"));
     voice_uplink_tick(w.uplink, due_us);
-    const struct backend_frame key = outbox_frames_expect(&w.frames, BACKEND_DTMF);
-    outbox_frames_assert_holds(&key, "\"digit\":\"#\"");
+    assert_true(is_pressed(&w, "\"digit\":\"#\""));
     assert_true(voice_uplink_next_timeout(w.uplink) > due_us);
     close_world(&w);
 }

@@ -87,9 +87,17 @@ void telephone_event_input(struct telephone_event *t, uint32_t timestamp, bool m
     }
     const uint32_t units = timestamp - t->first_timestamp + duration;
     t->units = units > t->units ? units : t->units;
-    t->deadline_us = now_us + TELEPHONE_EVENT_SILENCE_US;
+    t->deadline_us = now_us + TELEPHONE_EVENT_STALL_US;
     if ((flags & END_BIT) != 0) {
         end_press(t, TELEPHONE_EVENT_ENDED);
+    }
+}
+
+void telephone_event_note_voice(struct telephone_event *t, uint32_t timestamp, uint64_t now_us)
+{
+    if (t->state == TELEPHONE_EVENT_HELD &&
+        (int32_t)(timestamp - t->first_timestamp - t->units) >= 0) {
+        t->deadline_us = time_earlier(t->deadline_us, now_us + TELEPHONE_EVENT_SILENCE_US);
     }
 }
 

@@ -1,9 +1,11 @@
 /*
  * telephone_event.h - the keys a caller presses, told in the stream itself (RFC 4733)
  *
- * Takes:   payloads of the telephone-event payload type as they arrive: repeated, late, cut short.
- * Gives:   one press for each key: when its end is said, or 100 ms after its last packet, or when
- *          another key begins.
+ * Takes:   payloads of the telephone-event payload type as they arrive: repeated, late, cut short;
+ *          and the timestamps of the voice beside them.
+ * Gives:   one press for each key: when its end is said; when that was lost, 100 ms after voice
+ *          came from behind it, or when another key begins; or when nothing came for a second. How
+ *          long the way takes says nothing of the press: its packets say how long it was.
  * Rule:    the end is said three times and counts once. A press longer than a packet can tell goes
  *          on under a new timestamp, the same key without the marker: it stays one press.
  * Units:   timestamps and durations at clock_hz, that of the voice beside it.
@@ -16,7 +18,8 @@
 #include "common/base/bytes.h"
 #include "common/base/time_us.h"
 
-#define TELEPHONE_EVENT_SILENCE_US (100 * US_PER_MS)
+#define TELEPHONE_EVENT_SILENCE_US (100 * US_PER_MS) /* for what the voice has overtaken */
+#define TELEPHONE_EVENT_STALL_US   US_PER_S
 
 struct telephone_event_press {
     char digit; /* 0..9 * # A..D */
@@ -48,6 +51,8 @@ void telephone_event_restart(struct telephone_event *t);
 
 void telephone_event_input(struct telephone_event *t, uint32_t timestamp, bool marker,
                            struct bytes_view payload, uint64_t now_us);
+/* A packet of voice, of that timestamp. */
+void telephone_event_note_voice(struct telephone_event *t, uint32_t timestamp, uint64_t now_us);
 void telephone_event_tick(struct telephone_event *t, uint64_t now_us);
 uint64_t telephone_event_next_timeout(const struct telephone_event *t);
 MUST_USE bool telephone_event_poll(struct telephone_event *t, struct telephone_event_press *out);

@@ -67,6 +67,11 @@ void dtmf_in_input(struct dtmf_in *d, const struct rtp_packet *packet, uint64_t 
     take_presses(d, now_us);
 }
 
+void dtmf_in_note_voice(struct dtmf_in *d, const struct rtp_packet *packet, uint64_t now_us)
+{
+    telephone_event_note_voice(&d->event, packet->timestamp, now_us);
+}
+
 void dtmf_in_tick(struct dtmf_in *d, uint64_t now_us)
 {
     telephone_event_tick(&d->event, now_us);

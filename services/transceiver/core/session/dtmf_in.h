@@ -39,6 +39,8 @@ void dtmf_in_detach(struct dtmf_in *d);
 /* Another source of packets. */
 void dtmf_in_restart(struct dtmf_in *d);
 void dtmf_in_input(struct dtmf_in *d, const struct rtp_packet *packet, uint64_t now_us);
+/* Another packet of the same source. */
+void dtmf_in_note_voice(struct dtmf_in *d, const struct rtp_packet *packet, uint64_t now_us);
 void dtmf_in_tick(struct dtmf_in *d, uint64_t now_us);
 uint64_t dtmf_in_next_timeout(const struct dtmf_in *d);
 

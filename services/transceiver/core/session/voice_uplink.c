@@ -388,6 +388,8 @@ static enum voice_uplink_result input(struct voice_uplink *u, const struct rtp_p
     voice_payloads_read_level(&u->payloads, packet, &u->level_dbov);
     if (packet->payload_type == u->payloads.telephone_event_type) {
         dtmf_in_input(&u->dtmf, packet, now_us);
+    } else {
+        dtmf_in_note_voice(&u->dtmf, packet, now_us);
     }
     return packet->payload_type == u->payloads.red_type
                ? insert_red(u, &arrival, packet->payload, now_us)
