@@ -54,12 +54,45 @@ static void speech_over_an_answer_cuts_it_after_it_was_generated(void **state)
     static const struct realtime_line lines[] = {
         {client, CREATE, "response.created"},
         {speaks, "", OPENED},
+        {says, "hello", "response.output_audio_transcript.delta"},
         {says_end, "", SPOKEN},
         {playback_starts, "", "output_audio_buffer.started"},
         {speech_begins, "", "input_audio_buffer.speech_started"},
         {flush_is_done, "40", "output_audio_buffer.cleared conversation.item.truncated:40"},
     };
-    play_in(NULL, lines, COUNT_OF(lines));
+    char retrieve[128];
+    open_with(NULL);
+    play(lines, 4);
+    (void)snprintf(retrieve, sizeof(retrieve),
+                   "{\"type\":\"conversation.item.retrieve\",\"item_id\":\"%s\"}",
+                   realtime_world_field(&world, "response.output.0.id"));
+    client(&world, retrieve);
+    realtime_world_drain(&world);
+    field_is("item.content.0.transcript", "hello");
+    play(lines + 4, COUNT_OF(lines) - 4);
+    client(&world, retrieve);
+    realtime_world_drain(&world);
+    field_is("item.content.0.transcript", ""); /* it may have words that nobody heard */
+    close_world();
+}
+
+/* A client that clears the buffer lets the answer go on: its words come, and are not kept. */
+static void an_answer_that_goes_on_after_it_was_cut_keeps_no_words(void **state)
+{
+    (void)state;
+    static const struct realtime_line lines[] = {
+        {client, CREATE, "response.created"},
+        {speaks, "", OPENED},
+        {says, "hello", "response.output_audio_transcript.delta"},
+        {playback_starts, "", "output_audio_buffer.started"},
+        {client, "{\"type\":\"output_audio_buffer.clear\"}", ""},
+        {flush_is_done, "40", "output_audio_buffer.cleared conversation.item.truncated:40"},
+        {says_end, "", NULL},
+    };
+    open_with(NULL);
+    play(lines, COUNT_OF(lines));
+    field_is("response.output.0.content.0.transcript", "");
+    close_world();
 }
 
 static void an_answer_that_nobody_heard_yet_is_truncated_at_0(void **state)
@@ -263,6 +296,7 @@ int main(void)
         cmocka_unit_test(a_spoken_turn_is_answered_with_speech),
         cmocka_unit_test(speech_over_an_answer_cuts_it_while_it_is_generated),
         cmocka_unit_test(speech_over_an_answer_cuts_it_after_it_was_generated),
+        cmocka_unit_test(an_answer_that_goes_on_after_it_was_cut_keeps_no_words),
         cmocka_unit_test(an_answer_that_nobody_heard_yet_is_truncated_at_0),
         cmocka_unit_test(new_speech_clears_the_old_first),
         cmocka_unit_test(with_interrupt_response_off_speech_lets_the_answer_go_on),

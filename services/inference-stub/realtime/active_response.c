@@ -156,6 +156,13 @@ void active_response_say(struct active_response *a, const char *words)
               "delta", delta);
 }
 
+/* The words that stay in the item. */
+static const char *lasting_words(const struct active_response *a)
+{
+    const struct conversation_item *item = item_in_conversation(a);
+    return item != NULL && item->is_truncated ? "" : a->words;
+}
+
 static void close_words(struct active_response *a, const char *item_status)
 {
     const bool is_speech = a->state == RESPONSE_SPEAKING;
@@ -169,7 +176,7 @@ static void close_words(struct active_response *a, const char *item_status)
     (void)json_array_append_new(json_object_get(a->item, "content"),
                                 json_pack("{s:s, s:s}", "type",
                                           is_speech ? "output_audio" : "output_text",
-                                          is_speech ? "transcript" : "text", a->words));
+                                          is_speech ? "transcript" : "text", lasting_words(a)));
     finish_item(a, item_status);
 }
 

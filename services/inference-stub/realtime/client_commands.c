@@ -114,7 +114,7 @@ static bool item_delete(struct realtime *r, const json_t *event, struct client_e
 
 static bool item_truncate(struct realtime *r, const json_t *event, struct client_error *error)
 {
-    const struct conversation_item *item = item_named(r, event, "item_id", error);
+    struct conversation_item *item = item_named(r, event, "item_id", error);
     if (item == NULL) {
         return false;
     }
@@ -135,6 +135,7 @@ static bool item_truncate(struct realtime *r, const json_t *event, struct client
     const json_int_t heard_ms = (json_int_t)(item->heard_us / US_PER_MS);
     const json_int_t end_ms =
         json_integer_value(end) < heard_ms ? json_integer_value(end) : heard_ms;
+    conversation_item_truncate(item);
     event_queue_add(&r->events, "conversation.item.truncated",
                     json_pack("{s:s, s:i, s:I}", "item_id", item->id, "content_index", 0,
                               "audio_end_ms", end_ms));

@@ -240,6 +240,14 @@ bool conversation_item_set_transcript(struct conversation_item *item, const char
     return is_set;
 }
 
+void conversation_item_truncate(struct conversation_item *item)
+{
+    item->is_truncated = true;
+    if (json_array_size(json_object_get(item->json, "content")) > 0) {
+        (void)conversation_item_set_transcript(item, ""); /* else they are still to come */
+    }
+}
+
 const char *conversation_item_text(const struct conversation_item *item)
 {
     const json_t *text = json_object_get(item->json, "output");

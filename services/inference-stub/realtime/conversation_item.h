@@ -30,6 +30,7 @@ struct conversation_item {
     json_t *json;
     size_t cost_bytes;
     uint64_t heard_us; /* of an assistant's speech, until now */
+    bool is_truncated; /* the words are gone, and those that still come */
 };
 
 /* Takes the reference to json, an object that has an id within the bounds. NULL without memory. */
@@ -47,6 +48,9 @@ json_t *conversation_item_assistant(const char *id);
 json_t *conversation_item_function_call(const char *id, const char *name, const char *call_id);
 
 bool conversation_item_set_transcript(struct conversation_item *item, const char *text);
+/* An assistant's speech that was not heard to its end: nobody can tell which words were, so none
+ * stay. */
+void conversation_item_truncate(struct conversation_item *item);
 /* What a user typed, or a function gave; "" for any other. Borrowed from the JSON. */
 const char *conversation_item_text(const struct conversation_item *item);
 

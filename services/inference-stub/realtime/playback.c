@@ -57,7 +57,9 @@ static void cut(struct playback *p, struct play *play)
     if (play->has_started) {
         tell_buffer(p, play, "output_audio_buffer.cleared");
     }
-    if (conversation_find(p->conversation, play->item_id) != NULL) {
+    struct conversation_item *item = conversation_find(p->conversation, play->item_id);
+    if (item != NULL) {
+        conversation_item_truncate(item);
         event_queue_add(p->events, "conversation.item.truncated",
                         json_pack("{s:s, s:i, s:I}", "item_id", play->item_id, "content_index", 0,
                                   "audio_end_ms", (json_int_t)(play->heard_us / US_PER_MS)));
