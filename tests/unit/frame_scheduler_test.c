@@ -30,7 +30,7 @@ static void each_type_has_its_class(void **state)
         {BACKEND_NET_STATS, WRITE_MESSAGE},
     };
     for (size_t i = 0; i < COUNT_OF(c); i++) {
-        assert_int_equal(frame_scheduler_class_of(c[i].type), c[i].class);
+        assert_int_equal(frame_class_of(c[i].type), c[i].class);
     }
 }
 
@@ -278,6 +278,25 @@ static void clearing_leaves_only_the_rest_of_a_frame_that_was_begun(void **state
     close_world(&w);
 }
 
+static void what_is_abandoned_counts_the_message_that_was_begun_too(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w);
+    put(&w, 1, BACKEND_EVENT, 2);
+    put(&w, 1, BACKEND_EVENT, 2);
+    put(&w, 0, BACKEND_CHANNEL_DATA, 2);
+    write_some(&w, 40);
+    assert_int_equal(frame_scheduler_messages_dropped(w.frames), 0);
+    frame_scheduler_abandon(w.frames);
+    assert_int_equal(frame_scheduler_messages_dropped(w.frames), 3);
+    assert_nothing_waits(&w);
+    assert_int_equal(frame_scheduler_message_room(w.frames), BLOCKS / 2);
+    frame_scheduler_abandon(w.frames);
+    assert_int_equal(frame_scheduler_messages_dropped(w.frames), 3);
+    close_world(&w);
+}
+
 /* Half of the memory is for messages, and a promise holds whatever else is put meanwhile. */
 static void a_message_that_was_promised_room_is_not_dropped(void **state)
 {
@@ -320,6 +339,7 @@ int main(void)
         cmocka_unit_test(one_gather_is_bounded),
         cmocka_unit_test(a_message_that_was_promised_room_is_not_dropped),
         cmocka_unit_test(clearing_leaves_only_the_rest_of_a_frame_that_was_begun),
+        cmocka_unit_test(what_is_abandoned_counts_the_message_that_was_begun_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

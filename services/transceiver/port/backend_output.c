@@ -124,7 +124,7 @@ static void count_drops(struct backend_output *o)
 void backend_output_deinit(struct backend_output *o)
 {
     if (o->frames != NULL) {
-        frame_scheduler_clear(o->frames);
+        frame_scheduler_abandon(o->frames);
         count_drops(o);
     }
     frame_scheduler_destroy(o->frames);

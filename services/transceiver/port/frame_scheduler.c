@@ -49,28 +49,6 @@ struct frame_scheduler {
     uint64_t messages_dropped;
 };
 
-enum write_class frame_scheduler_class_of(uint8_t type)
-{
-    switch (type) {
-    case BACKEND_HELLO:
-    case BACKEND_PING:
-    case BACKEND_PONG:
-    case BACKEND_GOAWAY:
-    case BACKEND_ERROR:
-    case BACKEND_CREDIT:
-    case BACKEND_FLUSHED:
-        return WRITE_URGENT;
-    case BACKEND_AUDIO_IN:
-        return WRITE_AUDIO;
-    case BACKEND_EVENT:
-    case BACKEND_CHANNEL_DATA:
-    case BACKEND_NET_STATS:
-        return WRITE_MESSAGE;
-    default:
-        return WRITE_CONTROL;
-    }
-}
-
 /* --- life ------------------------------------------------------------------------------------- */
 
 struct frame_scheduler *frame_scheduler_create(size_t queue_count, size_t block_count)
@@ -256,9 +234,20 @@ void frame_scheduler_clear(struct frame_scheduler *f)
         struct queue *q = NULL;
         while ((q = TAILQ_FIRST(&f->turn[class])) != NULL) {
             struct block *first = remove_first(f, q, (enum write_class) class);
-            f->messages_dropped += frame_scheduler_class_of(first->frame.type) == WRITE_MESSAGE;
+            f->messages_dropped += frame_class_of(first->frame.type) == WRITE_MESSAGE;
             free_frame(f, first);
         }
+    }
+}
+
+void frame_scheduler_abandon(struct frame_scheduler *f)
+{
+    assert(f->gathered_count == 0);
+    frame_scheduler_clear(f);
+    if (f->begun != NULL) {
+        f->messages_dropped += frame_class_of(f->begun->frame.type) == WRITE_MESSAGE;
+        free_frame(f, f->begun);
+        f->begun = NULL;
     }
 }
 
@@ -283,7 +272,7 @@ static bool begins_session(uint8_t type)
  * anything else if it is the END. */
 static enum write_class place_of(const struct queue *q, uint8_t type)
 {
-    enum write_class class = frame_scheduler_class_of(type);
+    enum write_class class = frame_class_of(type);
     const struct block *control = STAILQ_FIRST(&q->waiting[WRITE_CONTROL]);
     if (class == WRITE_URGENT && control != NULL && begins_session(control->frame.type)) {
         class = WRITE_CONTROL;
@@ -336,7 +325,7 @@ static bool has_room_for_audio(struct frame_scheduler *f, struct queue *q, size_
 static enum frame_put_result make_room(struct frame_scheduler *f, struct queue *q, uint8_t type,
                                        size_t need, uint64_t now_us)
 {
-    switch (frame_scheduler_class_of(type)) {
+    switch (frame_class_of(type)) {
     case WRITE_AUDIO:
         drop_late_audio(f, q, now_us);
         return has_room_for_audio(f, q, need) ? FRAME_PUT_OK : FRAME_PUT_REFUSED;

@@ -23,6 +23,7 @@
 
 #include "common/backend_link/backend_frame.h"
 #include "common/base/time_us.h"
+#include "services/transceiver/port/frame_class.h"
 
 #define FRAME_AUDIO_WAIT_US (500 * US_PER_MS)
 /* One block holds the header and 20 ms of PCM16 at 24 kHz, the commonest frame. */
@@ -30,16 +31,6 @@
 /* What one gather gives at most. */
 #define FRAME_GATHER_BYTES_MAX  (256 * 1024)
 #define FRAME_GATHER_PIECES_MAX 512
-
-enum write_class {
-    WRITE_URGENT,  /* FLUSHED, CREDIT, ERROR, PING, PONG; and HELLO, GOAWAY */
-    WRITE_CONTROL, /* SPEECH, PLAYBACK, SESSION_*, CONNECTED, DTMF, SIDEBAND */
-    WRITE_AUDIO,
-    WRITE_MESSAGE, /* EVENT, CHANNEL_DATA, NET_STATS */
-    WRITE_CLASSES
-};
-
-enum write_class frame_scheduler_class_of(uint8_t type);
 
 struct frame_scheduler;
 
@@ -72,6 +63,9 @@ size_t frame_scheduler_wrote(struct frame_scheduler *f, size_t bytes);
 
 /* Forgets what waits, but for the rest of a frame that was begun. Its messages count as dropped. */
 void frame_scheduler_clear(struct frame_scheduler *f);
+
+/* Forgets all, also the rest of what was begun: its other half will never be read. */
+void frame_scheduler_abandon(struct frame_scheduler *f);
 
 /* How many blocks of messages can be put and will not be dropped; each frame takes whole ones. */
 size_t frame_scheduler_message_room(const struct frame_scheduler *f);
