@@ -54,6 +54,7 @@ bool shard_calls_init(struct shard_calls *calls, const struct shard_calls_config
                                       .instance_id = config->instance_id,
                                       .unix_offset_us = config->unix_offset_us};
     calls->registry = session_registry_create(config->shard, call_setup_capacity(config->config));
+    calls->index = call_index_create(call_setup_capacity(config->config));
     calls->setup = (struct call_setup){
         .config = config->config,
         .identity = config->identity,
@@ -69,7 +70,7 @@ bool shard_calls_init(struct shard_calls *calls, const struct shard_calls_config
     };
     init_histograms(&calls->counters);
     return calls->outbox != NULL && calls->sidebands != NULL && calls->mail != NULL &&
-           calls->registry != NULL;
+           calls->registry != NULL && calls->index != NULL;
 }
 
 void shard_calls_deinit(struct shard_calls *calls)
@@ -81,6 +82,7 @@ void shard_calls_deinit(struct shard_calls *calls)
         session_destroy(s);
     }
     session_registry_destroy(calls->registry);
+    call_index_destroy(calls->index);
     outbox_destroy(calls->outbox);
     sideband_outbox_destroy(calls->sidebands);
     event_mail_destroy(calls->mail);
@@ -243,6 +245,7 @@ void shard_calls_settle(struct shard_calls *calls, struct session *s, uint64_t n
         note_network(&calls->counters, s, now_us);
     }
     if (session_is_over(s)) {
+        call_index_remove(calls->index, session_call_id(s), session_id(s));
         session_registry_remove(calls->registry, session_id(s));
         session_destroy(s);
     } else {
@@ -335,6 +338,7 @@ static void create_call(struct shard_calls *calls, const struct control_create_s
                  (unsigned long long)calls->created_limit.held_back);
     }
     struct session *s = session_registry_find(calls->registry, id);
+    call_index_put(calls->index, session_call_id(s), id);
     event_post_news(&calls->post, s, CONTROL_SESSION_EVENT_CREATED, now_us);
     shard_calls_settle(calls, s, now_us);
 }
@@ -346,14 +350,13 @@ static bool is_allowed(const struct session *s, const uint8_t tenant[CONTROL_TEN
     return is_operator || memcmp(session_tenant(s), tenant, SESSION_TENANT_BYTES) == 0;
 }
 
-/* NULL, and refused, when there is none, or it is another tenant's: they get to know no more. Few
- * requests a call: a walk is cheaper than a second table to keep right. */
+/* NULL, and refused, when there is none, or it is another tenant's: they get to know no more. */
 static struct session *find_call(const struct shard_calls *calls, const struct control_call *call,
                                  struct control_reply *out)
 {
-    size_t cursor = 0;
-    struct session *s = NULL;
-    while ((s = session_registry_next(calls->registry, &cursor)) != NULL) {
+    for (uint32_t id = call_index_first(calls->index, call->call_id); id != 0;
+         id = call_index_next(calls->index, id)) {
+        struct session *s = session_registry_find(calls->registry, id);
         if (strcmp(session_call_id(s), call->call_id) == 0 &&
             is_allowed(s, call->tenant, call->is_operator)) {
             return s;

@@ -12,6 +12,7 @@
 
 #include "common/runtime/log.h"
 #include "common/runtime/metrics.h"
+#include "services/transceiver/core/session/call_index.h"
 #include "services/transceiver/port/call_setup.h"
 #include "services/transceiver/port/event_post.h"
 
@@ -71,6 +72,7 @@ struct shard_calls_config {
 struct shard_calls {
     struct call_setup setup;
     struct session_registry *registry;
+    struct call_index *index;
     struct outbox *outbox;
     struct sideband_outbox *sidebands;
     struct event_mail *mail;
