@@ -401,6 +401,55 @@ static void the_same_request_gets_the_same_reply_for_thirty_seconds(void **state
     close_world(&w);
 }
 
+static struct control_request inject_request(uint8_t request_id)
+{
+    struct control_request inject = {.request_id = {request_id}, .kind = CONTROL_INJECT_EVENT};
+    struct control_inject_event *i = &inject.body.inject_event;
+    (void)snprintf(i->call.call_id, sizeof(i->call.call_id), "rtc_1");
+    i->sideband_id = 7;
+    i->event = bytes_view_of_text("{\"type\":\"response.create\"}");
+    return inject;
+}
+
+/* The backend accepts the call that it is told of. */
+static void accept_call(struct world *w, uint32_t session)
+{
+    while (far_end_hear(&w->shard.backend) != BACKEND_SESSION_START) {
+    }
+    far_end_say(&w->shard.backend, BACKEND_SESSION_ACCEPT, session, 0, "{}");
+}
+
+static uint64_t injected(const struct world *w)
+{
+    return metric_get(&event_loop_calls(w->shard.loop)->events_injected);
+}
+
+/* And it must not say an event twice. */
+static void an_event_that_is_asked_for_again_is_said_once(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w);
+    loopback_shard_greet(&w.shard);
+    const struct control_request create = loopback_shard_create_request("rtc_1");
+    const uint32_t session_id = ask(&w, &create).session_id;
+    const struct control_request attach = attach_request("rtc_1", 2);
+    assert_true(ask(&w, &attach).is_new_sideband);
+    accept_call(&w, session_id);
+    struct control_request inject = inject_request(3);
+    const uint64_t until_us = clock_now_us() + PATIENCE_US;
+    while (ask(&w, &inject).refusal == CONTROL_BACKEND_UNAVAILABLE) { /* its ACCEPT is on the way */
+        assert_true(clock_now_us() < until_us);
+        inject.request_id[1]++;
+    }
+    assert_int_equal(injected(&w), 1);
+    const struct control_reply again = ask(&w, &inject);
+    assert_int_equal(again.kind, CONTROL_INJECT_EVENT);
+    assert_int_equal(again.refusal, CONTROL_REFUSAL_NONE);
+    assert_int_equal(injected(&w), 1);
+    close_world(&w);
+}
+
 static void what_is_no_request_is_refused_and_the_next_one_is_heard(void **state)
 {
     (void)state;
@@ -447,6 +496,7 @@ int main(void)
         cmocka_unit_test(a_request_is_answered_by_its_shard),
         cmocka_unit_test(a_side_band_and_signaling_hear_that_a_call_is_over),
         cmocka_unit_test(the_same_request_gets_the_same_reply_for_thirty_seconds),
+        cmocka_unit_test(an_event_that_is_asked_for_again_is_said_once),
         cmocka_unit_test(what_is_no_request_is_refused_and_the_next_one_is_heard),
         cmocka_unit_test(a_port_that_is_taken_is_one_fault_and_the_one_before_goes_on),
     };
