@@ -182,6 +182,9 @@ static void run_until(struct relay_load *l, const struct load_burst *burst, uint
         if (count > 0) {
             send_packets(l, burst, count, out);
         }
+        if (burst->junk != NULL && now_ns - start_ns < burst->duration_ns) {
+            load_junk_send(burst->junk, now_ns - start_ns);
+        }
         if (take_packets(l, burst, out) > 0) {
             progress_ns = now_ns;
         } else if (now_ns > progress_ns + STALL_NS) {

@@ -10,6 +10,7 @@
 #define EARSHOT_BENCH_RELAY_LOAD_H
 
 #include "tests/bench/load_figures.h"
+#include "tests/bench/load_junk.h"
 #include "tests/bench/load_shard.h"
 
 enum load_way { LOAD_BOTH_WAYS, LOAD_UP, LOAD_DOWN };
@@ -20,6 +21,7 @@ struct load_burst {
     uint32_t rate_hz; /* round trips; 0: closed loop */
     bool rests;       /* whole batches, and sleep when there is nothing to do: what lasts for more
                        * than half a second must, or the kernel takes it off its CPU */
+    struct load_junk *junk; /* strangers beside it; NULL: none */
 };
 
 struct relay_load;
