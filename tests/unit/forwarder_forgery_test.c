@@ -1,6 +1,7 @@
 /* forwarder_forgery_test.c - ten million forgeries: none leaves; no packet costs an allocation */
 #include "tests/unit/forwarder_world.h"
 
+#include "services/relay/flow_rivals.h"
 #include "services/relay/stranger_gate.h"
 
 #include "tests/allocation_count.h"
@@ -140,6 +141,13 @@ static void pass_packets(struct world *w, uint32_t round)
     if (round % 2 == 0) {
         assert_int_equal(downlink(w, owner, client).reason, FORWARD_DOWN_SHIM);
         assert_int_equal(from_client(w, client, rtp(w)).reason, FORWARD_UP_FLOW);
+        assert_int_equal(downlink(w, owner_b, client).reason, FORWARD_DOWN_SHIM);
+        const struct verdict disputed = from_client(w, client, rtp(w));
+        struct verdict copy;
+        /* Not all of them find a place. */
+        assert_true(!disputed.is_disputed ||
+                    forwarder_to_rival(w->forwarder, &disputed, &address, &copy, w->now_us));
+        assert_true(disputed.is_disputed || round > FLOW_RIVALS_MAX);
     }
     (void)from_client(w, client, bytes_of(w, 0x50, 100));
     (void)from_client(w, client, request_of(w, "HAAAAAAAAAAAAAAAAAAAAAA:peer", 28));
