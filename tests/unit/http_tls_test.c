@@ -245,7 +245,7 @@ static void so_many_key_updates_pass_between_two_texts_and_more_are_hung_up(void
     const uint64_t began_us = clock_now_us();
     send_key_updates(ssl, 2000);
     (void)tls_answer(ssl, NULL);
-    assert_true(clock_now_us() - began_us < US_PER_S / 2);
+    assert_true(clock_now_us() - began_us < world.config.header_timeout_us); /* not by that */
     tls_close(ssl);
 }
 
