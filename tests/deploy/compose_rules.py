@@ -9,15 +9,15 @@ from manifests import ROOT, expand, yaml
 
 # What each must outlive: it is stopped before them.
 NEEDS = {
-    "keys": set(), "inference-stub": set(), "relay": {"keys"},
+    "keys": set(), "redis": set(), "inference-stub": set(), "relay": {"keys"},
     "transceiver": {"relay", "inference-stub"}, "signaling": {"keys", "transceiver"},
 }
 NETWORKS = {
-    "relay": {"edge", "inside"}, "signaling": {"edge", "inside"},
+    "relay": {"edge", "inside", "cache"}, "redis": {"cache"}, "signaling": {"edge", "inside"},
     "transceiver": {"inside", "backend"}, "inference-stub": {"backend"},
 }
 RINGS = {"relay": ["media"], "transceiver": ["media"], "signaling": ["signaling", "api"]}
-SERVICES = set(NETWORKS)  # all but the one-shot
+SERVICES = set(NETWORKS) - {"redis"}  # our own, but the one-shot
 
 
 def read(path):
@@ -105,7 +105,7 @@ def grace_outlasts_the_drain(c):
 
 
 def networks_are_separate(c):
-    for name in SERVICES:
+    for name in NETWORKS:
         if set(c.services[name]["networks"]) != NETWORKS[name]:
             yield f"{name}: is on {sorted(c.services[name]['networks'])}"
     for name, network in c.document["networks"].items():
@@ -169,10 +169,26 @@ def the_builder_has_the_packages_of_dev(c):
         yield f"{package}: in dev or in the Dockerfile, not in both"
 
 
+def redis_is_a_cache_that_only_relays_reach(c):
+    """Nobody depends on it, it keeps nothing, and its memory has a bound."""
+    redis, url = c.services["redis"], c.services["relay"]["environment"].get("EARSHOT_FLOW_CACHE")
+    if url != "redis://redis:6379":
+        yield f"relay: its flow cache is {url}"
+    options = dict(zip(redis["command"][::2], redis["command"][1::2]))
+    for key, value in {"--save": "", "--appendonly": "no", "--maxmemory": "64mb",
+                       "--maxmemory-policy": "volatile-ttl"}.items():
+        if options.get(key) != value:
+            yield f"redis: {key} is {options.get(key)}"
+    if {"ports", "volumes"} & set(redis):
+        yield "redis: is published, or keeps something"
+    if redis["healthcheck"].get("test") != ["CMD", "redis-cli", "ping"]:
+        yield "redis: asked by another program than its own"
+
+
 RULES = [
-    only_what_both_versions_know, containers_have_no_rights, each_says_how_it_is,
-    they_start_in_order, grace_outlasts_the_drain, networks_are_separate,
-    one_media_port_inside_outside_and_advertised, rings_are_where_they_belong,
-    variables_are_those_of_the_configuration, images_are_built_from_pinned_targets,
-    the_builder_has_the_packages_of_dev,
+    redis_is_a_cache_that_only_relays_reach, only_what_both_versions_know,
+    containers_have_no_rights, each_says_how_it_is, they_start_in_order, grace_outlasts_the_drain,
+    networks_are_separate, one_media_port_inside_outside_and_advertised,
+    rings_are_where_they_belong, variables_are_those_of_the_configuration,
+    images_are_built_from_pinned_targets, the_builder_has_the_packages_of_dev,
 ]

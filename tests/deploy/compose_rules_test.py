@@ -10,7 +10,7 @@ import sys
 import unittest
 
 import compose_rules as rules
-from compose_rules import NETWORKS, Compose
+from compose_rules import SERVICES, Compose
 from manifests import ROOT
 
 PROGRAMS = sys.argv.pop(1)
@@ -37,6 +37,13 @@ def replace(attribute, old, new):
 
 
 MUTANTS = {
+    rules.redis_is_a_cache_that_only_relays_reach: [
+        set_in("relay", "environment", "EARSHOT_FLOW_CACHE", ""),
+        set_in("redis", "command", ["--save", "60 1"]),
+        set_in("redis", "ports", ["6379:6379"]),
+        set_in("redis", "volumes", ["flows:/data"]),
+        set_in("redis", "healthcheck", {"test": ["CMD", "true"]}),
+    ],
     rules.only_what_both_versions_know: [
         lambda c: c.document.update(version="3.9"),
         set_in("relay", "container_name", "relay"),
@@ -67,6 +74,7 @@ MUTANTS = {
     ],
     rules.networks_are_separate: [
         set_in("inference-stub", "networks", ["backend", "edge"]),
+        set_in("redis", "networks", ["inside"]),
         lambda c: c.document["networks"]["inside"].update(internal=False),
     ],
     rules.one_media_port_inside_outside_and_advertised: [
@@ -130,7 +138,7 @@ class ComposeRules(unittest.TestCase):
                 self.assertNotEqual(Compose(**{variable: value}).document, Compose().document)
 
     def test_every_service_accepts_its_configuration(self):
-        for service in NETWORKS:
+        for service in sorted(SERVICES):
             environment = Compose().services[service]["environment"]
             config = os.path.join(ROOT, f"config/local/{service}.yaml")
             program = os.path.join(PROGRAMS, f"earshot-{service}")

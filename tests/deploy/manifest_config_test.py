@@ -31,7 +31,7 @@ class ManifestConfig(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for overlay in OVERLAYS:
                 m = Manifests(overlay, render(overlay, PROGRAMS, folder))
-                for d in m.of_kind("Deployment"):
+                for d in m.services():
                     with self.subTest(overlay=overlay, service=name(d)):
                         files, values = configuration_files(m, d), environment(m, d)
                         self.assertEqual(check_config(name(d), files, values), (0, ""))
@@ -39,7 +39,7 @@ class ManifestConfig(unittest.TestCase):
     def test_a_wrong_variable_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             m = Manifests("cluster", render("cluster", PROGRAMS, folder))
-            for d in m.of_kind("Deployment"):
+            for d in m.services():
                 with self.subTest(service=name(d)):
                     values = {**environment(m, d), "EARSHOT_ADMIN_IP": "nowhere"}
                     status, said = check_config(name(d), configuration_files(m, d), values)

@@ -70,7 +70,7 @@ def what_is_referred_to_exists(m):
 def dialled_names_are_services(m):
     for d in m.of_kind("Deployment"):
         for entry in container(d).get("env", []):
-            target = re.fullmatch(r"([a-z][a-z-]*):(\d+)", str(entry.get("value", "")))
+            target = re.fullmatch(r"(?:redis://)?([a-z][a-z-]*):(\d+)", str(entry.get("value", "")))
             if not target:
                 continue
             service = m.find("Service", target[1])
@@ -84,7 +84,7 @@ def dialled_names_are_services(m):
 
 
 def variables_are_those_of_the_configuration(m):
-    for d in m.of_kind("Deployment"):
+    for d in m.services():
         known = set(re.findall(r"\$\{(\w+)", configuration(m, d))) | IMAGE_VARIABLES
         seen = set()
         for entry in container(d).get("env", []):
@@ -97,7 +97,7 @@ def variables_are_those_of_the_configuration(m):
 
 
 def container_ports_are_those_of_the_configuration(m):
-    for d in m.of_kind("Deployment"):
+    for d in m.services():
         text = expand(configuration(m, d), environment(m, d))
         said = [int(number) for number in re.findall(r"[: ](\d{2,5})\b", text)]
         numbers = [port["containerPort"] for port in container(d)["ports"]]
@@ -165,7 +165,8 @@ def policies_admit_the_documented_ports(m):
         ingress += [(p, protocol, first, last, peer) for peer in peers]
         if m.find("Deployment", who):
             egress.append((who, protocol, first, last, p))
-    egress += [("transceiver", protocol, 53, 53, "dns") for protocol in ("UDP", "TCP")]
+    egress += [(asks, protocol, 53, 53, "dns") for asks in ("transceiver", "relay")
+               for protocol in ("UDP", "TCP")]
     yield from differences("ingress", admissions(m, "ingress", "from"), ingress)
     yield from differences("egress", admissions(m, "egress", "to"), egress)
 
@@ -259,7 +260,7 @@ def seconds(duration):
 
 
 def grace_outlasts_the_drain(m):
-    for d in m.of_kind("Deployment"):
+    for d in m.services():
         config = yaml.safe_load(expand(configuration(m, d), environment(m, d))) or {}
         drain_s = seconds(config.get("drain_timeout", "0s"))
         if name(d) == "signaling":
@@ -307,7 +308,7 @@ def probes_ask_the_admin_port(m):
     expected = {
         "startupProbe": "/healthz", "livenessProbe": "/healthz", "readinessProbe": "/readyz",
     }
-    for d in m.of_kind("Deployment"):
+    for d in m.services():
         for probe, path in expected.items():
             asked = container(d).get(probe, {}).get("httpGet", {})
             if (asked.get("path"), asked.get("port")) != (path, "admin"):
@@ -405,6 +406,21 @@ def is_network(text):
     return True
 
 
+def redis_is_a_cache(m):
+    """One, that keeps nothing and has a bound; relays use it, and are ready without it."""
+    redis = m.find("Deployment", "redis")
+    words = container(redis)["args"]
+    options = dict(zip(words[::2], words[1::2]))
+    for key, value in {"--save": "", "--appendonly": "no", "--maxmemory": "64mb",
+                       "--maxmemory-policy": "volatile-ttl"}.items():
+        if options.get(key) != value:
+            yield f"{title(redis)}: {key} is {options.get(key)}"
+    if redis["spec"]["replicas"] != 1 or pod(redis).get("volumes"):
+        yield f"{title(redis)}: is more than a cache"
+    if environment(m, m.find("Deployment", "relay")).get("EARSHOT_FLOW_CACHE") is None:
+        yield "Deployment/relay: has no flow cache"
+
+
 def images_are_pinned(m):
     for d in m.of_kind("Deployment"):
         image = container(d)["image"]
@@ -415,8 +431,8 @@ def images_are_pinned(m):
 
 def exactly_these_objects(m):
     if {base_name(d) for d in m.of_kind("Deployment")} != {"relay", "transceiver", "signaling",
-                                                         "inference-stub"}:
-        yield "the Deployments are others than the four services"
+                                                         "inference-stub", "redis"}:
+        yield "the Deployments are others than the four services and Redis"
     scalers = {"HorizontalPodAutoscaler", "ScaledObject"}
     for kind in sorted(scalers & {d["kind"] for d in m.documents}):
         yield f"{kind}: write the rule of one scaler for each target first"
@@ -431,5 +447,5 @@ RULES = [
     grace_outlasts_the_drain, disruption_budgets_leave_room, rollouts_lose_nobody,
     probes_ask_the_admin_port,
     pods_have_no_rights, resources_are_bounded, meshes_keep_off, names_and_numbers_are_possible,
-    images_are_pinned, exactly_these_objects,
+    redis_is_a_cache, images_are_pinned, exactly_these_objects,
 ]

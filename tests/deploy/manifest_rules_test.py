@@ -109,6 +109,7 @@ MUTANTS = {
     rules.dialled_names_are_services: [
         lambda m: env(m, "transceiver", "EARSHOT_RELAY_CONTROL", "relay:7102"),
         lambda m: env(m, "transceiver", "EARSHOT_BACKEND", "inference-stub:7201"),
+        lambda m: env(m, "relay", "EARSHOT_FLOW_CACHE", "redis://redis:6380"),
         lambda m: env(m, "transceiver", "EARSHOT_SIGNALING_CONTROL", "signal-control:7101"),
         set_in("Service", "relay-control", "spec", "publishNotReadyAddresses", False),
         set_in("Service", "signaling-control", "spec", "clusterIP", None),
@@ -226,6 +227,11 @@ MUTANTS = {
         lambda m: set_at(
             policy(m, "relay", "ingress", 0), "from", 0, "ipBlock", "cidr", "0.0.0.1/0"),
         set_in("ConfigMap", "earshot-site", "data", "pod_network", "10.0.0.0/33"),
+    ],
+    rules.redis_is_a_cache: [
+        set_in_container("redis", "args", ["--save", "60 1"]),
+        lambda m: set_at(deployment(m, "redis"), "spec", "replicas", 2),
+        lambda m: set_at(variable(deployment(m, "relay"), "EARSHOT_FLOW_CACHE"), "name", "OTHER"),
     ],
     rules.images_are_pinned: [
         set_in_container("relay", "image", "registry.example:5000/earshot/relay"),

@@ -62,6 +62,10 @@ class Manifests:
     def of_kind(self, kind):
         return [d for d in self.documents if d["kind"] == kind]
 
+    def services(self):
+        """The Deployments of our own programs."""
+        return [d for d in self.of_kind("Deployment") if d["metadata"]["name"] != "redis"]
+
     def find(self, kind, name):
         """The object, or None. ConfigMaps are also found by their name without the hash."""
         for d in self.of_kind(kind):
@@ -130,7 +134,7 @@ def environment(m, deployment):
 
 def configuration_files(m, deployment):
     """What is mounted as /etc/earshot: name to text."""
-    for volume in pod(deployment)["volumes"]:
+    for volume in pod(deployment).get("volumes", []):
         if volume["name"] == "config":
             config_map = m.find("ConfigMap", volume["configMap"]["name"])
             return config_map["data"] if config_map else {}

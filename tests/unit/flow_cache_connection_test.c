@@ -134,7 +134,8 @@ static void commands_are_those_of_the_documents(void **state)
     open_greeted(&s);
     send_request(&s, FLOW_CACHE_STORE, 0);
     send_request(&s, FLOW_CACHE_LOOK_UP, 0);
-    hear(&s, "GET\r\n$37\r\nearshot:flow:1:udp:198.51.100.7|51870\r\n", text, sizeof(text));
+    hear(&s, "GETRANGE\r\n$37\r\nearshot:flow:1:udp:198.51.100.7|51870\r\n$1\r\n0\r\n$3\r\n128\r\n",
+         text, sizeof(text));
     assert_non_null(strstr(text, "*5\r\n$3\r\nSET\r\n"));
     assert_non_null(strstr(text, "\r\n0000|00000000|00000000|10.0.0.5|4000\r\n"));
     assert_non_null(strstr(text, "\r\n$2\r\nEX\r\n$3\r\n120\r\n"));
@@ -158,7 +159,7 @@ static void answers_belong_to_requests_in_their_order(void **state)
     assert_int_equal(flow_cache_connection_owes(s.connection, FLOW_CACHE_LOOK_UP), 6);
     assert_int_equal(flow_cache_connection_owes(s.connection, FLOW_CACHE_STORE), 1);
     (void)snprintf(text, sizeof(text),
-                   "$-1\r\n%s+OK\r\n$1\r\nx\r\n-NOPERM no\r\n-WRONGTYPE x\r\n:7\r\n", value);
+                   "$0\r\n\r\n%s+OK\r\n$1\r\nx\r\n-NOPERM no\r\n-WRONGTYPE x\r\n:7\r\n", value);
     say(&s, text);
     assert_int_equal(take(&s, &reply), FLOW_CACHE_REPLY);
     for (uint32_t i = 0; i < COUNT_OF(expected); i++) {
@@ -280,7 +281,7 @@ static void an_answer_that_is_a_second_late_ends_the_connection(void **state)
     assert_int_equal(flow_cache_connection_next_timeout(s.connection), late_us);
     assert_true(flow_cache_connection_tick(s.connection, &s.fault, late_us - 1));
     assert_false(flow_cache_connection_tick(s.connection, &s.fault, late_us));
-    assert_string_equal(s.fault.text, "no answer to GET within 1000 ms");
+    assert_string_equal(s.fault.text, "no answer to GETRANGE within 1000 ms");
     close_server(&s);
 }
 

@@ -16,12 +16,15 @@
 #define COMMANDS_MAX    (FLOW_CACHE_IN_FLIGHT_MAX + GREETINGS_MAX)
 #define NUMBER_CAP      12
 #define WRONG_TYPE_TEXT "WRONGTYPE"
+#define LAST_BYTE_READ  "128"
+
+static_assert(FLOW_CACHE_VALUE_BYTES_MAX == 128, "LAST_BYTE_READ is one byte too many");
 
 enum command { COMMAND_AUTH, COMMAND_SELECT, COMMAND_PING, COMMAND_GET, COMMAND_SET };
 
 static const char *const command_name[] = {
-    [COMMAND_AUTH] = "AUTH", [COMMAND_SELECT] = "SELECT", [COMMAND_PING] = "PING",
-    [COMMAND_GET] = "GET",   [COMMAND_SET] = "SET",
+    [COMMAND_AUTH] = "AUTH",    [COMMAND_SELECT] = "SELECT", [COMMAND_PING] = "PING",
+    [COMMAND_GET] = "GETRANGE", [COMMAND_SET] = "SET",
 };
 
 /* A command that was sent and has no answer. */
@@ -180,7 +183,9 @@ bool flow_cache_connection_send(struct flow_cache_connection *c,
     }
     (void)snprintf(life, sizeof(life), "%d", FLOW_CACHE_ENTRY_LIFE_S);
     const char *const set[] = {"SET", key, value, "EX", life};
-    const char *const get[] = {"GET", key};
+    /* Not GET: a value of megabytes, which whoever poisons the cache may write, would keep all
+     * other answers waiting. One byte more than a good value may have shows that it is none. */
+    const char *const get[] = {"GETRANGE", key, "0", LAST_BYTE_READ};
     if (!append(c, is_store ? set : get, is_store ? COUNT_OF(set) : COUNT_OF(get))) {
         return false;
     }
@@ -220,9 +225,10 @@ static bool is_status(const redisReply *reply, const char *text)
 static enum flow_cache_result read_get(const redisReply *reply, struct cached_flow *out)
 {
     switch (reply->type) {
-    case REDIS_REPLY_NIL:
-        return FLOW_CACHE_ABSENT;
     case REDIS_REPLY_STRING:
+        if (reply->len == 0) {
+            return FLOW_CACHE_ABSENT;
+        }
         return flow_cache_read_value(bytes_view_of(reply->str, reply->len), out)
                    ? FLOW_CACHE_FOUND
                    : FLOW_CACHE_MALFORMED;
