@@ -23,8 +23,8 @@ from agent_tap import AgentTap
 PROGRAMS = sys.argv.pop(1)
 SEED = int(os.environ.get("EARSHOT_SEED", "1"))
 PUBLIC = "10.77.0.1"
-PATIENCE_S = 15
-SOUNDS_S = 0.1  # a call whose latest speech is older is not heard
+PATIENCE_S = 30
+SOUNDS_S = 0.2  # a call whose latest speech is older is not heard
 SETTLE_S = 0.5  # and it is well when it was heard for so long
 
 AGENT, TAP, HTTP = ("127.0.0.1", 7200), ("127.0.0.1", 7201), ("127.0.0.1", 8080)
