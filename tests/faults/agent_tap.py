@@ -13,7 +13,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../integration"))
-from backend_wire import AUDIO_IN, HEADER, LAST, START  # noqa: E402
+from backend_wire import AUDIO_IN, HEADER, LAST, SESSION_RESUME, START  # noqa: E402
 
 CONCEALED, SILENCE = 0x01, 0x10
 
@@ -58,9 +58,9 @@ class Frames:
     def note(self, kind, flags, session, payload):
         if kind == AUDIO_IN and not flags & (CONCEALED | SILENCE):
             self.ears[session].note(time.monotonic())
-        elif kind == START:
+        elif kind in (START, SESSION_RESUME):
             self.start[session] = self.start.get(session, b"") + payload
-            if flags & LAST:
+            if kind == SESSION_RESUME or flags & LAST:
                 call_id = json.loads(self.start.pop(session))["call_id"]
                 self.ears[session] = self.tap.ears.setdefault(call_id, Ear())
 
