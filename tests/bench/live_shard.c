@@ -323,6 +323,11 @@ static double others_cpu_s(void)
     return cpu_clock_process_s() - cpu_clock_thread_s();
 }
 
+const struct udp_sender_counters *live_shard_trains(const struct live_shard *l)
+{
+    return event_loop_trains(l->loop);
+}
+
 void live_shard_stream(struct live_shard *l, uint64_t us, struct live_figures *out)
 {
     static const enum live_manner manner[] = {LIVE_STREAMING};

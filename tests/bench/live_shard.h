@@ -11,6 +11,7 @@
 #ifndef EARSHOT_LIVE_SHARD_H
 #define EARSHOT_LIVE_SHARD_H
 
+#include "common/udp/udp_sender.h"
 #include "tests/bench/live_agent.h"
 #include "tests/bench/samples.h"
 
@@ -35,6 +36,8 @@ struct live_shard;
  * complexity_min. has_data: each with an event channel that is open. */
 struct live_shard *live_shard_create(size_t call_count, unsigned complexity_min, bool has_data);
 void live_shard_destroy(struct live_shard *l);
+/* Of the shard's socket. */
+const struct udp_sender_counters *live_shard_trains(const struct live_shard *l);
 
 /* All agents speak without a pause: residence, departure, frames, packets. */
 void live_shard_stream(struct live_shard *l, uint64_t us, struct live_figures *out);

@@ -38,6 +38,7 @@ enum figure {
     FLUSH_P50,
     FLUSH_P99,
     DEPARTURE_P99,
+    PER_TRAIN,
     CODEC_RATE,
     SESSION_RATE,
     BESIDES_CODEC,
@@ -57,6 +58,7 @@ static const struct {
     [FLUSH_P50] = {"flush_p50", "ms", 0.2},
     [FLUSH_P99] = {"flush_p99", "ms", 2},
     [DEPARTURE_P99] = {"departure_p99", "ms", 2},
+    [PER_TRAIN] = {"per_train", "datagrams", 0},
     [CODEC_RATE] = {"codec_alone", "calls_per_cpu", 0},
     [SESSION_RATE] = {"session", "calls_per_cpu", 120},
     [BESIDES_CODEC] = {"besides_codec", "ratio", 0.25},
@@ -156,6 +158,20 @@ static double codec_cpu_s(struct codecs *c)
 
 /* --- rounds ----------------------------------------------------------------------------------- */
 
+/* Datagrams that left, and ways through the kernel that they took. */
+struct departures {
+    uint64_t datagrams;
+    uint64_t ways;
+};
+
+static struct departures departures(const struct live_shard *l)
+{
+    const struct udp_sender_counters *c = live_shard_trains(l);
+    const uint64_t singles = metric_get(&c->singles);
+    return (struct departures){metric_get(&c->train_datagrams) + singles,
+                               metric_get(&c->trains) + singles};
+}
+
 /* False: the machine was not free enough. */
 static bool run_round(struct live_shard *l, struct codecs *codecs, double out[FIGURES])
 {
@@ -165,7 +181,9 @@ static bool run_round(struct live_shard *l, struct codecs *codecs, double out[FI
     f.frames_in = f.packets_out = 0;
     const double codec_s = codec_cpu_s(codecs);
     start_sleeper(&sleeper);
+    const struct departures before = departures(l);
     live_shard_stream(l, STREAM_US, &f);
+    const struct departures after = departures(l);
     live_shard_talk(l, TALK_US, &f);
     out[SLEEPER_P99] = stop_sleeper(&sleeper);
     out[RESIDENCE_P50] = samples_percentile_ms(&f.residence, 50);
@@ -175,6 +193,8 @@ static bool run_round(struct live_shard *l, struct codecs *codecs, double out[FI
     out[FLUSH_P50] = samples_percentile_ms(&f.flush, 50);
     out[FLUSH_P99] = samples_percentile_ms(&f.flush, 99);
     out[DEPARTURE_P99] = samples_percentile_ms(&f.departure, 99);
+    out[PER_TRAIN] =
+        (double)(after.datagrams - before.datagrams) / (double)(after.ways - before.ways);
     out[CODEC_RATE] = 1 / codec_s;
     out[SESSION_RATE] = f.call_s / f.cpu_s;
     out[BESIDES_CODEC] = f.cpu_s / f.call_s / codec_s - 1;
