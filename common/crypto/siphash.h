@@ -61,7 +61,9 @@ static inline void siphash_rounds(uint64_t v[4], unsigned rounds)
     }
 }
 
-static inline uint64_t siphash(const struct siphash_key *key, struct bytes_view message)
+/* SipHash-c-d. */
+static inline uint64_t siphash_of_rounds(const struct siphash_key *key, struct bytes_view message,
+                                         unsigned c, unsigned d)
 {
     const uint8_t *bytes = message.data;
     size_t left = message.len;
@@ -71,16 +73,21 @@ static inline uint64_t siphash(const struct siphash_key *key, struct bytes_view 
     for (; left >= 8; left -= 8, bytes += 8) {
         const uint64_t word = siphash_load_le(bytes, 8);
         v[3] ^= word;
-        siphash_rounds(v, 2);
+        siphash_rounds(v, c);
         v[0] ^= word;
     }
     const uint64_t last = siphash_load_le(bytes, left) | (uint64_t)message.len << 56;
     v[3] ^= last;
-    siphash_rounds(v, 2);
+    siphash_rounds(v, c);
     v[0] ^= last;
     v[2] ^= 0xff;
-    siphash_rounds(v, 4);
+    siphash_rounds(v, d);
     return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+static inline uint64_t siphash(const struct siphash_key *key, struct bytes_view message)
+{
+    return siphash_of_rounds(key, message, 2, 4);
 }
 
 #endif

@@ -42,7 +42,7 @@
 #define FLOW_RIVAL_NONE 0
 
 /* Of struct flow and its meaning: a restart with another number begins without flows. */
-#define FLOW_LAYOUT 1
+#define FLOW_LAYOUT 2
 
 enum flow_state { FLOW_FREE, FLOW_HALF_OPEN, FLOW_CONFIRMED, FLOW_STATE_COUNT };
 

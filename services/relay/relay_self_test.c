@@ -1,4 +1,4 @@
-/* relay_self_test.c - the golden vectors of docs/wire-formats.md, section 8, and SipHash's own */
+/* relay_self_test.c - the golden vectors of docs/wire-formats.md, section 8, and SipHash-1-3 */
 #include "services/relay/relay_self_test.h"
 
 #include "common/routing/relay_shim.h"
@@ -43,7 +43,7 @@ static bool hash_is_right(void)
         bytes[i] = (uint8_t)i;
     }
     const struct flow_hash_seed seed = flow_hash_seed_of(bytes);
-    return flow_hash(&seed, bytes, 15) == UINT64_C(0xa129ca6149be45e5);
+    return flow_hash(&seed, bytes, 15) == UINT64_C(0xd320d86d2a519956);
 }
 
 bool relay_self_test(struct fault *fault)

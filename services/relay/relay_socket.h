@@ -2,7 +2,8 @@
  * relay_socket.h - opening the relay's UDP sockets, with the options that each kind needs
  *
  * Public:   SO_REUSEPORT, one for each worker and public address, so that the kernel spreads the
- *           clients. IPv6 ones take no IPv4: an address has one form.
+ *           clients. IPv6 ones take no IPv4: an address has one form. What goes to a client is not
+ *           fragmented: one longer than the interface's MTU is refused.
  * Internal: one for each internal port; may be fragmented by IP on the way (Firefox sends DTLS
  *           datagrams of 1,408 bytes, with the shim too much for an overlay's MTU).
  * Both:     non-blocking; the kernel reports drops (SO_RXQ_OVFL) and arrival times.

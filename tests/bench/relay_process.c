@@ -25,7 +25,6 @@
 #define PAUSE_MS          5
 #define METRICS_CAP       65536
 #define LEAST_FLOWS       65536
-#define SPARE_FLOWS       4 /* a quarter of the table may be half-open */
 #define SECRET_HEX_CAP    (2 * KEY_RING_SECRET_BYTES + 1)
 #define NAME_CAP          (RELAY_PROCESS_PATH_CAP + 32)
 #define CONTROL_PORT_STEP 1
@@ -70,7 +69,6 @@ static bool write_keys(const char *folder, struct fault *fault)
 static bool write_config(const struct relay_process_config *c, struct fault *fault)
 {
     char text[2048];
-    const size_t wanted = c->flows * SPARE_FLOWS;
     const int len =
         snprintf(text, sizeof(text),
                  "keys: %s/keys\n"
@@ -82,11 +80,14 @@ static bool write_config(const struct relay_process_config *c, struct fault *fau
                  "allow_private_clients: true\n"
                  "flows: %zu\n"
                  "new_flows_per_source: {per_second: 1000000, burst: 1000000}\n"
+                 "gather_us: %u\n"
+                 "busy_poll: %s\n"
                  "control_listen: tcp://127.0.0.1:%u\n"
                  "admin_listen: 127.0.0.1:%u\n"
                  "log: {level: warn}\n",
-                 c->folder, c->listen, c->internal, wanted > LEAST_FLOWS ? wanted : LEAST_FLOWS,
-                 c->admin_port + CONTROL_PORT_STEP, c->admin_port);
+                 c->folder, c->listen, c->internal, c->flows > LEAST_FLOWS ? c->flows : LEAST_FLOWS,
+                 c->gather_us, c->is_polling ? "true" : "false", c->admin_port + CONTROL_PORT_STEP,
+                 c->admin_port);
     assert(len > 0 && (size_t)len < sizeof(text));
     return write_file(c->folder, "relay.yaml", text, fault);
 }

@@ -6,10 +6,12 @@
 #include "tests/bench/pinned.h"
 #include "tests/bench/process_cpu.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #define RELAY_CPU  0
@@ -40,6 +42,25 @@ static int fifo_of(const struct relay_stand_config *config)
     return config->is_polling ? 0 : RELAY_FIFO;
 }
 
+/* A thread that never sleeps would keep the others of its priority from ever starting. */
+static void put_first(pid_t pid)
+{
+    const struct sched_param fifo = {.sched_priority = RELAY_FIFO};
+    char path[32];
+    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    DIR *threads = opendir(path);
+    (void)kill(pid, SIGSTOP);
+    for (const struct dirent *entry = NULL;
+         threads != NULL && (entry = readdir(threads)) != NULL;) {
+        if (entry->d_name[0] != '.') {
+            (void)sched_setscheduler((pid_t)atoi(entry->d_name), SCHED_FIFO, &fifo);
+        }
+    }
+    if (threads != NULL) {
+        (void)closedir(threads);
+    }
+}
+
 static bool start_relay(struct relay_stand *s, const char *folder, unsigned number,
                         struct fault *fault)
 {
@@ -59,7 +80,13 @@ static bool start_relay(struct relay_stand *s, const char *folder, unsigned numb
     (void)net_addr_format(&s->target.listen, c->listen, sizeof(c->listen));
     (void)net_addr_format(&s->target.internal, c->internal, sizeof(c->internal));
     s->pid = relay_process_start(c, fault);
-    return s->pid > 0 && relay_process_announce(c, s->pid, fault);
+    if (s->pid <= 0 || !relay_process_announce(c, s->pid, fault)) {
+        return false;
+    }
+    if (s->config.is_polling) {
+        put_first(s->pid);
+    }
+    return true;
 }
 
 static bool start_copy_loop(struct relay_stand *s, struct fault *fault)

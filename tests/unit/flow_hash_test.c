@@ -1,20 +1,21 @@
-/* flow_hash_test.c - SipHash-2-4 as published */
+/* flow_hash_test.c - SipHash-1-3 as others compute it */
 #include "tests/testing.h"
 
 #include "services/relay/flow_hash.h"
 
-/* The paper's appendix A (15 bytes 00..0e), and from the authors' vectors_sip64 the lengths around
- * a word: 0, 7, 8, 9 and 63. */
+/* Key 00..0f, message 00..: lengths around a word. OpenSSL's SIPHASH says the same with c-rounds 1
+ * and d-rounds 3. */
 static const struct {
     size_t len;
     uint64_t hash;
 } vector[] = {
-    {0, UINT64_C(0x726fdb47dd0e0e31)},  {7, UINT64_C(0xab0200f58b01d137)},
-    {8, UINT64_C(0x93f5f5799a932462)},  {9, UINT64_C(0x9e0082df0ba9e4b0)},
-    {15, UINT64_C(0xa129ca6149be45e5)}, {63, UINT64_C(0x958a324ceb064572)},
+    {0, UINT64_C(0xabac0158050fc4dc)},  {7, UINT64_C(0xd3927d989bb11140)},
+    {8, UINT64_C(0x369095118d299a8e)},  {9, UINT64_C(0x25a48eb36c063de4)},
+    {15, UINT64_C(0xd320d86d2a519956)}, {24, UINT64_C(0xf464aeb267349c8c)},
+    {63, UINT64_C(0x9d199062b7bbb3a8)},
 };
 
-static void the_published_vectors_come_out(void **state)
+static void the_known_hashes_come_out(void **state)
 {
     (void)state;
     uint8_t seed_bytes[FLOW_HASH_SEED_BYTES];
@@ -40,7 +41,7 @@ static void another_seed_gives_another_hash(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_published_vectors_come_out),
+        cmocka_unit_test(the_known_hashes_come_out),
         cmocka_unit_test(another_seed_gives_another_hash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,6 +39,20 @@ static void workers_share_a_public_address(void **state)
     (void)close(second);
 }
 
+static void a_datagram_to_a_client_is_not_fragmented(void **state)
+{
+    (void)state;
+    const struct net_addr address = free_address("127.0.0.1:0");
+    struct fault fault = {0};
+    const int fd = relay_socket_open_public(&address, 1 << 20, &fault);
+    assert_int_equal(option(fd, IPPROTO_IP, IP_MTU_DISCOVER), IP_PMTUDISC_PROBE);
+    const int want = IP_PMTUDISC_WANT; /* as one that an older relay left */
+    assert_int_equal(setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &want, sizeof(want)), 0);
+    assert_true(relay_socket_adopt_public(fd, &address, 1 << 20));
+    assert_int_equal(option(fd, IPPROTO_IP, IP_MTU_DISCOVER), IP_PMTUDISC_PROBE);
+    (void)close(fd);
+}
+
 static void a_probe_finds_a_stranger_that_would_share_the_port(void **state)
 {
     (void)state;
@@ -152,6 +166,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workers_share_a_public_address),
+        cmocka_unit_test(a_datagram_to_a_client_is_not_fragmented),
         cmocka_unit_test(a_probe_finds_a_stranger_that_would_share_the_port),
         cmocka_unit_test(an_internal_port_has_one_owner),
         cmocka_unit_test(only_a_socket_of_the_same_kind_and_address_is_adopted),
