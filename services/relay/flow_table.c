@@ -82,6 +82,12 @@ void flow_table_destroy(struct flow_table *t)
     free(t);
 }
 
+struct bytes_span flow_table_lines(const struct flow_table *t)
+{
+    const size_t bytes = ((size_t)t->mask + 1) * sizeof(struct flow);
+    return (struct bytes_span){(uint8_t *)t->slot, bytes, bytes};
+}
+
 static void order_append(struct flow_table *t, uint32_t at)
 {
     struct flow *flow = &t->slot[at];

@@ -71,6 +71,9 @@ struct flow_table;
 struct flow_table *flow_table_create(size_t flow_cap, struct flow_hash_seed seed);
 void flow_table_destroy(struct flow_table *t);
 
+/* Where its flows stand now, for who knows about pages. */
+struct bytes_span flow_table_lines(const struct flow_table *t);
+
 /* What flow_table_settle needs for as many flows. */
 size_t flow_table_bytes(size_t flow_cap);
 /* Moves an empty table to lines that the caller gives and keeps until after destroy: as many bytes,
