@@ -71,7 +71,7 @@ static bool start_cache(struct relay *r, struct fault *fault)
     if (!r->config.forwarder.has_cache) {
         return true;
     }
-    r->cache = flow_cache_start(&r->config.flow_cache, RELAY_WORKERS_MAX, fault);
+    r->cache = flow_cache_start(&r->config.flow_cache, TCP_INGRESS_CACHE_PORT + 1, fault);
     explicit_bzero(r->config.flow_cache.password, sizeof(r->config.flow_cache.password));
     return r->cache != NULL;
 }
@@ -85,7 +85,9 @@ static bool open_tcp(struct relay *r, struct fault *fault)
     if (copy == NULL) {
         return fault_set(fault, FAULT_SYSTEM, "key ring: out of memory");
     }
-    r->metrics.tcp = tcp_ingress_open(&r->config, copy, admin_http_add_loop("tcp"), fault);
+    const struct tcp_ingress_config config = {
+        .relay = &r->config, .cache = r->cache, .beat = admin_http_add_loop("tcp")};
+    r->metrics.tcp = tcp_ingress_open(&config, copy, fault);
     return r->metrics.tcp != NULL;
 }
 

@@ -66,6 +66,7 @@ bool tcp_clients_open(struct tcp_clients *c, const struct tcp_clients_config *co
 {
     *c = (struct tcp_clients){.forwarder = config->forwarder,
                               .sender = config->sender,
+                              .cache = config->cache,
                               .counters = config->counters,
                               .tcp_counters = config->tcp_counters,
                               .epoll_fd = config->epoll_fd,
@@ -214,27 +215,46 @@ void tcp_clients_sweep(struct tcp_clients *c, uint64_t now_us)
 
 /* --- From a client ---------------------------------------------------------------------------- */
 
-/* True when it was forwarded. */
-static bool forward(struct tcp_clients *c, const struct tcp_client *client,
-                    struct bytes_view datagram, uint64_t now_us)
+enum passage { PASSAGE_FORWARDED, PASSAGE_HELD, PASSAGE_DROPPED };
+
+static void send_up(struct tcp_clients *c, const struct verdict *v, const struct net_addr *from,
+                    uint64_t now_us)
 {
-    const struct net_addr *from = &client->connection.client;
-    const struct verdict v =
-        forwarder_from_client(c->forwarder, datagram, from, client->listener, now_us);
-    if (v.action != FORWARD_TO_TRANSCEIVER) {
-        relay_counters_add(c->counters, v.reason);
-        return false;
-    }
     uint8_t bytes[RELAY_SHIM_BYTES + TCP_FRAME_DATAGRAM_MAX];
-    forwarder_write_shim(c->forwarder, &v, from, bytes);
-    memcpy(bytes + RELAY_SHIM_BYTES, datagram.data, datagram.len);
-    struct udp_packet packet = {.bytes = {bytes, RELAY_SHIM_BYTES + datagram.len, sizeof(bytes)},
-                                .to = v.destination,
-                                .tag = v.reason};
+    forwarder_write_shim(c->forwarder, v, from, bytes);
+    memcpy(bytes + RELAY_SHIM_BYTES, v->datagram.data, v->datagram.len);
+    struct udp_packet packet = {.bytes = {bytes, RELAY_SHIM_BYTES + v->datagram.len, sizeof(bytes)},
+                                .to = v->destination,
+                                .tag = v->reason};
     udp_sender_flush(c->sender, &packet, 1);
     relay_counters_add_sent(c->counters, RELAY_UP, &packet, 1, RELAY_SHIM_BYTES);
     metric_set(&c->counters->client_heard_us, now_us);
-    return true;
+}
+
+static bool hold(struct tcp_clients *c, struct bytes_view datagram, const struct net_addr *from,
+                 uint8_t listener, uint64_t now_us)
+{
+    const struct udp_arrival arrival = {.data = (uint8_t *)datagram.data, /* it is copied */
+                                        .len = datagram.len,
+                                        .from = *from};
+    return worker_cache_hold(c->cache, &arrival, listener, now_us);
+}
+
+/* is_held: it has been in the hold queue, once is enough. */
+static enum passage forward(struct tcp_clients *c, struct bytes_view datagram,
+                            const struct net_addr *from, uint8_t listener, bool is_held,
+                            uint64_t now_us)
+{
+    const struct verdict v = forwarder_from_client(c->forwarder, datagram, from, listener, now_us);
+    if (v.action == FORWARD_HOLD && !is_held && hold(c, datagram, from, listener, now_us)) {
+        return PASSAGE_HELD;
+    }
+    if (v.action != FORWARD_TO_TRANSCEIVER) {
+        relay_counters_add(c->counters, v.reason);
+        return PASSAGE_DROPPED;
+    }
+    send_up(c, &v, from, now_us);
+    return PASSAGE_FORWARDED;
 }
 
 static void prove(struct tcp_clients *c, uint32_t place)
@@ -247,11 +267,29 @@ static void prove(struct tcp_clients *c, uint32_t place)
     publish(c);
 }
 
+/* What a frame means for its connection. TCP_END_NONE, or why that is over. */
+static enum tcp_end judge(struct tcp_clients *c, uint32_t place, enum passage passage,
+                          uint64_t now_us)
+{
+    struct tcp_connection *connection = &c->client[place].connection;
+    if (passage == PASSAGE_DROPPED && !connection->is_proven) {
+        return TCP_END_FIRST_FRAME;
+    }
+    if (passage == PASSAGE_FORWARDED) {
+        if (!connection->is_proven) {
+            prove(c, place);
+        }
+        tcp_connection_heard(connection, now_us);
+    }
+    return TCP_END_NONE;
+}
+
 /* What was read, frame by frame. TCP_END_NONE, or why the connection is over. */
 static enum tcp_end take_frames(struct tcp_clients *c, uint32_t place, uint64_t now_us)
 {
     struct tcp_client *client = &c->client[place];
-    for (;;) {
+    enum tcp_end why = TCP_END_NONE;
+    while (why == TCP_END_NONE) {
         struct bytes_view datagram;
         switch (tcp_frame_reader_take(&client->connection.in, &datagram)) {
         case TCP_FRAME_INCOMPLETE:
@@ -261,15 +299,24 @@ static enum tcp_end take_frames(struct tcp_clients *c, uint32_t place, uint64_t 
         case TCP_FRAME_DATAGRAM:
             break;
         }
-        const bool is_forwarded = forward(c, client, datagram, now_us);
-        if (!is_forwarded && !client->connection.is_proven) {
-            return TCP_END_FIRST_FRAME;
-        }
-        if (is_forwarded && !client->connection.is_proven) {
-            prove(c, place);
-        }
-        if (is_forwarded) {
-            tcp_connection_heard(&client->connection, now_us);
+        const enum passage passage =
+            forward(c, datagram, &client->connection.client, client->listener, false, now_us);
+        why = judge(c, place, passage, now_us);
+    }
+    return why;
+}
+
+void tcp_clients_take_held(struct tcp_clients *c, const struct held_batch *held, uint64_t now_us)
+{
+    for (size_t i = 0; i < held->count; i++) {
+        const struct held_datagram *datagram = &held->datagram[i];
+        const enum passage passage = forward(c, bytes_view_of(datagram->data, datagram->len),
+                                             &held->client, datagram->socket, true, now_us);
+        const uint32_t place = tcp_roster_find_unproven(c->roster, &held->client);
+        const enum tcp_end why =
+            place != TCP_ROSTER_NONE ? judge(c, place, passage, now_us) : TCP_END_NONE;
+        if (why != TCP_END_NONE) {
+            end(c, place, why);
         }
     }
 }

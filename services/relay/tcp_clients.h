@@ -5,9 +5,10 @@
  *          and above it a listening socket; datagrams for clients.
  * Gives:   each frame of a client as a datagram to the shard that the forwarder's verdict names.
  * Owns:    its sockets, memory for all its places, made at open; pages of the output queues are
- *          given back with the connection. Forwarder, sender and counters are the caller's.
- * Rules:   the first frame must be forwarded, else the connection ends with no byte. A client
- *          address has one connection; the newest that proves itself replaces the one before.
+ *          given back with the connection. Forwarder, sender, cache and counters are the caller's.
+ * Rules:   the first frame must be forwarded, at once or when the flow cache knew its client, else
+ *          the connection ends with no byte. A client address has one connection; the newest that
+ *          proves itself replaces the one before.
  *          Nothing is sent to who is not connected.
  * Fails:   without descriptors nobody is let in until the next sweep.
  * Threads: one.
@@ -20,6 +21,7 @@
 #include "services/relay/relay_counters.h"
 #include "services/relay/tcp_connection.h"
 #include "services/relay/tcp_roster.h"
+#include "services/relay/worker_cache.h"
 
 /* One writer: the TCP thread. */
 struct tcp_counters {
@@ -35,6 +37,7 @@ struct tcp_client; /* one connection and its socket */
 struct tcp_clients {
     struct forwarder *forwarder;
     struct udp_sender *sender; /* to transceivers */
+    struct worker_cache *cache;
     struct relay_counters *counters;
     struct tcp_counters *tcp_counters;
     int epoll_fd;
@@ -52,6 +55,7 @@ struct tcp_clients_config {
     const struct relay_tcp_config *tcp;
     struct forwarder *forwarder;
     struct udp_sender *sender;
+    struct worker_cache *cache;
     struct relay_counters *counters;
     struct tcp_counters *tcp_counters;
     int epoll_fd;
@@ -67,6 +71,8 @@ void tcp_clients_serve(struct tcp_clients *c, uint32_t number, uint64_t now_us);
 /* A datagram for a client; false when it is not connected. Counted when it is written, or not. */
 MUST_USE bool tcp_clients_send(struct tcp_clients *c, const struct net_addr *client,
                                struct bytes_view datagram, uint64_t now_us);
+/* Frames that were held while the flow cache was asked: now they pass, or end their connection. */
+void tcp_clients_take_held(struct tcp_clients *c, const struct held_batch *held, uint64_t now_us);
 /* Ends what is overdue. Four times a second is often enough. */
 void tcp_clients_sweep(struct tcp_clients *c, uint64_t now_us);
 

@@ -18,10 +18,18 @@
 
 struct tcp_ingress;
 
-/* Listens on config->tcp.listen, of which there is at least one. config must outlive it. Takes the
- * ring, also when it fails. NULL and a fault. */
-struct tcp_ingress *tcp_ingress_open(const struct relay_config *config, struct key_ring *ring,
-                                     metric_value *beat, struct fault *fault);
+struct tcp_ingress_config {
+    const struct relay_config *relay; /* with one address of tcp.listen at least */
+    struct flow_cache *cache;         /* NULL = none; must outlive it */
+    metric_value *beat;
+};
+
+/* The port of the flow cache's that this thread has, behind those of the workers. */
+#define TCP_INGRESS_CACHE_PORT RELAY_WORKERS_MAX
+
+/* Listens. Takes the ring, also when it fails. NULL and a fault. */
+struct tcp_ingress *tcp_ingress_open(const struct tcp_ingress_config *config, struct key_ring *ring,
+                                     struct fault *fault);
 MUST_USE bool tcp_ingress_start(struct tcp_ingress *t, struct fault *fault);
 /* Ends the thread, if there is one; takes up to half a second. */
 void tcp_ingress_stop(struct tcp_ingress *t);

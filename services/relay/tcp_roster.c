@@ -141,14 +141,26 @@ void tcp_roster_prove(struct tcp_roster *r, uint32_t place)
     r->proven_count++;
 }
 
-uint32_t tcp_roster_find(const struct tcp_roster *r, const struct net_addr *client)
+/* A chain begins with its newest place. */
+static uint32_t find(const struct tcp_roster *r, const struct net_addr *client,
+                     enum place_state state)
 {
     uint32_t i = *chain_of(r, client);
     while (i != NONE &&
-           (r->place[i].state != PLACE_PROVEN || !net_addr_equal(&r->place[i].client, client))) {
+           (r->place[i].state != state || !net_addr_equal(&r->place[i].client, client))) {
         i = r->place[i].next;
     }
     return i;
+}
+
+uint32_t tcp_roster_find(const struct tcp_roster *r, const struct net_addr *client)
+{
+    return find(r, client, PLACE_PROVEN);
+}
+
+uint32_t tcp_roster_find_unproven(const struct tcp_roster *r, const struct net_addr *client)
+{
+    return find(r, client, PLACE_UNPROVEN);
 }
 
 void tcp_roster_leave(struct tcp_roster *r, uint32_t place)

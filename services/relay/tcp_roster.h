@@ -34,6 +34,8 @@ uint32_t tcp_roster_oldest_unproven(const struct tcp_roster *r);
 void tcp_roster_prove(struct tcp_roster *r, uint32_t place);
 /* The proven connection of this address and port, or TCP_ROSTER_NONE. */
 uint32_t tcp_roster_find(const struct tcp_roster *r, const struct net_addr *client);
+/* The newest of its unproven ones, or TCP_ROSTER_NONE. */
+uint32_t tcp_roster_find_unproven(const struct tcp_roster *r, const struct net_addr *client);
 void tcp_roster_leave(struct tcp_roster *r, uint32_t place);
 
 size_t tcp_roster_proven_count(const struct tcp_roster *r);

@@ -3,10 +3,12 @@
 import os
 import socket
 import struct
+import subprocess
 import tempfile
 import time
 import unittest
 
+from free_port import free_port
 from media_wire import ANNOUNCEMENT, DOWNLINK, TCP, Key, stun_request
 from relay_kit import DTLS, FIND_S, QUIET_S, Relay, RTP, TCP_INTERNAL_PORT, Transceiver, udp
 
@@ -77,6 +79,16 @@ class RelayTcpTest(unittest.TestCase):
         self.addCleanup(relay.kill)
         relay.start()
         return relay
+
+    def redis(self):
+        """The port of a server of our own."""
+        port = free_port()
+        server = subprocess.Popen(["redis-server", "--port", str(port), "--bind", "127.0.0.1",
+                                   "--save", "", "--appendonly", "no", "--dir", self.folder],
+                                  stdout=subprocess.DEVNULL)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        return port
 
     def transceiver(self, relay):
         transceiver = Transceiver(relay)
@@ -345,6 +357,29 @@ class RelayTcpTest(unittest.TestCase):
         again = self.client(relay, port=client.name[1])
         again.send(RTP)
         self.assertEqual(self.hear(transceiver), (1, client.name, RTP))
+
+    def test_it_may_so_at_another_relay_that_finds_it_in_redis(self):
+        relay = self.relay(flow_cache=f"redis://127.0.0.1:{self.redis()}")
+        transceiver = self.transceiver(relay)
+        client = self.connect(relay, transceiver, 1)
+        written = 'earshot_flow_cache_stores_total{result="written"}'
+        relay.wait_for("a flow in Redis", lambda: relay.metrics().get(written, 0) >= 1)
+        relay.restart()
+        self.assertTrue(client.is_over())
+        relay.wait_for("Redis", lambda: relay.metrics()["earshot_flow_cache_up"] == 1)
+        transceiver.publisher.close()
+        transceiver.publisher = None
+        transceiver.announce_and_wait()
+        unknown = self.client(relay)
+        unknown.send(RTP)
+        self.assertTrue(unknown.is_over())
+        again = self.client(relay, port=client.name[1])
+        again.send(RTP, DTLS)
+        self.assertEqual(self.hear(transceiver), (1, client.name, RTP))
+        self.assertEqual(self.hear(transceiver), (1, client.name, DTLS))
+        self.say(transceiver, 1, client.name, DTLS)
+        self.assertEqual(again.hear(), DTLS)
+        self.assertEqual(relay.metrics()[ENDED % "first_frame"], 1)
 
     def test_the_newest_connection_of_a_client_replaces_the_one_before(self):
         relay = self.relay(tcp=("127.0.0.1", "127.0.0.3"))

@@ -20,9 +20,9 @@ static struct tcp_ingress *open_ingress(void)
             .listen_count = 1, .connections_max = 8, .connections_per_address_max = 2};
         assert_true(net_addr_parse("127.0.0.1:0", &tcp->listen[0]));
         struct fault fault = {0};
+        const struct tcp_ingress_config config = {.relay = &world.config, .beat = &beat};
         struct tcp_ingress *ingress = tcp_ingress_open(
-            &world.config, key_ring_from_secret(LOOPBACK_RELAY_KEY_ID, loopback_relay_secret),
-            &beat, &fault);
+            &config, key_ring_from_secret(LOOPBACK_RELAY_KEY_ID, loopback_relay_secret), &fault);
         if (ingress != NULL) {
             return ingress;
         }

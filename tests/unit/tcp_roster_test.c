@@ -57,7 +57,9 @@ static void only_a_proven_connection_is_found_and_by_its_port(void **state)
     const uint32_t first = tcp_roster_enter(r, &client);
     const uint32_t second = tcp_roster_enter(r, &same_host);
     assert_int_equal(tcp_roster_find(r, &client), TCP_ROSTER_NONE);
+    assert_int_equal(tcp_roster_find_unproven(r, &client), first);
     tcp_roster_prove(r, first);
+    assert_int_equal(tcp_roster_find_unproven(r, &client), TCP_ROSTER_NONE);
     assert_int_equal(tcp_roster_find(r, &client), first);
     assert_int_equal(tcp_roster_find(r, &same_host), TCP_ROSTER_NONE);
     tcp_roster_prove(r, second);
