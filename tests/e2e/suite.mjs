@@ -1,7 +1,9 @@
 // suite.mjs - the running earshot of one test: started, looked at, harmed, stopped
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  cpSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -69,10 +71,12 @@ export function pidOf(service) {
   return Number(readFileSync(join(run, `${service}.pid`), 'utf8'));
 }
 
-// A process that is no more, or will be no more than a line of ps: its sockets are free.
+// A process that is no more, or will be no more than a line of ps: its sockets are free, once the
+// last of its threads has ended.
 function isGone(pid) {
   try {
-    return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')) &&
+      readdirSync(`/proc/${pid}/task`).length === 1;
   } catch {
     return true;
   }
