@@ -21,12 +21,12 @@ static const char *const answer_name[FLOW_CACHE_RESULT_COUNT] = {
     [FLOW_CACHE_REFUSED] = "refused",
 };
 
-/* Of all workers, the value that lies at this place in their counters. */
+/* Of all threads that forward, the value that lies at this place in their counters. */
 static uint64_t sum(const struct relay_metrics *m, size_t offset)
 {
     uint64_t total = 0;
-    for (size_t i = 0; i < m->worker_count; i++) {
-        const uint8_t *counters = (const uint8_t *)relay_worker_counters(m->worker[i]);
+    for (size_t i = 0; i < relay_metrics_thread_count(m); i++) {
+        const uint8_t *counters = (const uint8_t *)relay_metrics_counters(m, i);
         total += metric_get((const metric_value *)(const void *)(counters + offset));
     }
     return total;
