@@ -158,7 +158,7 @@ static void take_frames(struct sim_cluster *c, uint64_t now_us)
                     sim_heap_excuse(&c->heap); /* it may wait for the client's channel */
                 }
                 if (frame.type == BACKEND_AUDIO_OUT) {
-                    sim_heap_note_speech(&c->heap, now_us);
+                    sim_heap_excuse_words(&c->heap, now_us);
                 }
             }
             settle(c, s, now_us);

@@ -3,6 +3,9 @@
 
 #include "services/transceiver/core/media/playout_queue.h"
 
+/* The last packet of speech may be the tail, behind what was queued. */
+#define TAIL_US (100 * US_PER_MS)
+
 void sim_heap_begin(struct sim_heap *h)
 {
     h->before = h->allocations == NULL ? 0 : *h->allocations;
@@ -10,6 +13,11 @@ void sim_heap_begin(struct sim_heap *h)
 
 void sim_heap_end(struct sim_heap *h, const struct session *s, const char *what, uint64_t now_us)
 {
+    const uint64_t speech_packets = session_stats(s).voice.speech_packets;
+    if (speech_packets != h->speech_packets) {
+        h->speech_packets = speech_packets;
+        h->spoken_us = now_us;
+    }
     if (h->allocations == NULL || *h->allocations == h->before) {
         return;
     }
@@ -27,12 +35,11 @@ void sim_heap_excuse(struct sim_heap *h)
     h->by = NULL;
 }
 
-void sim_heap_note_speech(struct sim_heap *h, uint64_t now_us)
+void sim_heap_excuse_words(struct sim_heap *h, uint64_t now_us)
 {
-    if (time_since(h->spoken_us, now_us) >= PLAYOUT_QUEUE_REST_US) {
+    if (time_since(h->spoken_us, now_us) >= PLAYOUT_QUEUE_REST_US - TAIL_US) {
         sim_heap_excuse(h);
     }
-    h->spoken_us = now_us;
 }
 
 void sim_heap_report(struct sim_heap *h, struct sim_journal *journal, uint64_t now_us)
