@@ -28,7 +28,10 @@
 #define CONNECTED_NS (UINT64_C(25) * 1000000000)
 /* What a process does about having been stopped is no part of a burst; and who runs before all
  * others must rest for a twentieth of each second, or the kernel sees to it. */
-#define REST_MS 40
+#define REST_MS          40
+#define SETTLE_MS        50
+#define SETTLED_NS       1000000 /* of CPU in that time */
+#define SETTLE_STEPS_MAX 100
 /* What the buffer of a socket holds. */
 #define BACKLOG 4096
 
@@ -42,10 +45,24 @@ static int fifo_of(const struct relay_stand_config *config)
     return config->is_polling ? 0 : RELAY_FIFO;
 }
 
-/* A thread that never sleeps would keep the others of its priority from ever starting. */
+/* It makes its tables ready, which it can not be stopped at. */
+static void settle(pid_t pid)
+{
+    uint64_t before_ns = 0;
+    uint64_t now_ns = process_cpu_ns(pid);
+    for (int i = 0; i < SETTLE_STEPS_MAX && now_ns - before_ns > SETTLED_NS; i++) {
+        before_ns = now_ns;
+        (void)poll(NULL, 0, SETTLE_MS);
+        now_ns = process_cpu_ns(pid);
+    }
+}
+
+/* Not from its start: a thread that never sleeps would keep the others of its priority from theirs.
+ * The first thread is the one that stops the process when it is told to. */
 static void put_first(pid_t pid)
 {
     const struct sched_param fifo = {.sched_priority = RELAY_FIFO};
+    const struct sched_param above = {.sched_priority = RELAY_FIFO + 1};
     char path[32];
     (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
     DIR *threads = opendir(path);
@@ -53,7 +70,8 @@ static void put_first(pid_t pid)
     for (const struct dirent *entry = NULL;
          threads != NULL && (entry = readdir(threads)) != NULL;) {
         if (entry->d_name[0] != '.') {
-            (void)sched_setscheduler((pid_t)atoi(entry->d_name), SCHED_FIFO, &fifo);
+            const pid_t thread = (pid_t)atoi(entry->d_name);
+            (void)sched_setscheduler(thread, SCHED_FIFO, thread == pid ? &above : &fifo);
         }
     }
     if (threads != NULL) {
@@ -85,6 +103,8 @@ static bool start_relay(struct relay_stand *s, const char *folder, unsigned numb
     }
     if (s->config.is_polling) {
         put_first(s->pid);
+    } else {
+        settle(s->pid);
     }
     return true;
 }
