@@ -153,6 +153,7 @@ bool relay_config_load(const char *path, struct relay_config *out, struct fault 
     read_tcp(r, &c->tcp);
     c->socket_buffer_bytes =
         (size_t)yaml_reader_size(r, "socket_buffer", 65536, 1u << 30, 4u << 20);
+    c->has_no_trains = !yaml_reader_bool(r, "trains", true);
     c->gather_us = (unsigned)yaml_reader_u64(r, "gather_us", 0, RELAY_GATHER_US_MAX, 0);
     c->is_busy_polling = yaml_reader_bool(r, "busy_poll", false);
     yaml_reader_text(r, "control_listen", NULL, c->control_url, sizeof(c->control_url));

@@ -32,6 +32,7 @@ struct relay_config {
     char keys_directory[RELAY_TEXT_CAP];
     unsigned worker_count; /* 0: as many as CPUs may be used */
     size_t socket_buffer_bytes;
+    bool has_no_trains; /* toward transceivers each datagram goes alone */
     unsigned gather_us; /* asleep after a wake-up, so that more arrives; 0 = not */
     bool is_busy_polling;
     char control_url[RELAY_TEXT_CAP]; /* NNG: transceivers announce themselves here */

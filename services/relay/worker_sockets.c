@@ -52,6 +52,7 @@ bool worker_sockets_open(struct worker_sockets *s, struct relay_keep *keep, unsi
 {
     const size_t public_count = keep->config->forwarder.listen_count;
     *s = (struct worker_sockets){.public_count = public_count,
+                                 .has_no_trains = keep->config->has_no_trains,
                                  .gather_us = keep->config->gather_us,
                                  .is_busy_polling = keep->config->is_busy_polling};
     for (size_t i = 0; i < COUNT_OF(s->watched); i++) {

@@ -31,6 +31,7 @@ struct worker_sockets {
     size_t count;
     size_t public_count;
     struct pollfd watched[WORKER_WATCHED_MAX]; /* by number; a socket's is its index */
+    bool has_no_trains;
     unsigned gather_us;
     bool is_busy_polling;
 };

@@ -19,7 +19,8 @@ bool worker_uplink_open(struct worker_uplink *u, const struct worker_sockets *so
         .counters = counters,
         .cache = cache,
         .receiver = udp_receiver_create(UDP_RECEIVER_SLOTS),
-        .sender = udp_sender_create(worker_sockets_first_internal(sockets)->fd, true)};
+        .sender =
+            udp_sender_create(worker_sockets_first_internal(sockets)->fd, !sockets->has_no_trains)};
     return u->receiver != NULL && u->sender != NULL;
 }
 

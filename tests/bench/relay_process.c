@@ -69,25 +69,26 @@ static bool write_keys(const char *folder, struct fault *fault)
 static bool write_config(const struct relay_process_config *c, struct fault *fault)
 {
     char text[2048];
-    const int len =
-        snprintf(text, sizeof(text),
-                 "keys: %s/keys\n"
-                 "listen: [\"%s\"]\n"
-                 "internal: %s\n"
-                 "workers: 1\n"
-                 "socket_buffer: 16MB\n"
-                 "transceiver_networks: [127.0.0.0/8]\n"
-                 "allow_private_clients: true\n"
-                 "flows: %zu\n"
-                 "new_flows_per_source: {per_second: 1000000, burst: 1000000}\n"
-                 "gather_us: %u\n"
-                 "busy_poll: %s\n"
-                 "control_listen: tcp://127.0.0.1:%u\n"
-                 "admin_listen: 127.0.0.1:%u\n"
-                 "log: {level: warn}\n",
-                 c->folder, c->listen, c->internal, c->flows > LEAST_FLOWS ? c->flows : LEAST_FLOWS,
-                 c->gather_us, c->is_polling ? "true" : "false", c->admin_port + CONTROL_PORT_STEP,
-                 c->admin_port);
+    const int len = snprintf(
+        text, sizeof(text),
+        "keys: %s/keys\n"
+        "listen: [\"%s\"]\n"
+        "internal: %s\n"
+        "workers: 1\n"
+        "socket_buffer: 16MB\n"
+        "transceiver_networks: [127.0.0.0/8]\n"
+        "allow_private_clients: true\n"
+        "flows: %zu\n"
+        "new_flows_per_source: {per_second: 1000000, burst: 1000000}\n"
+        "trains: %s\n"
+        "gather_us: %u\n"
+        "busy_poll: %s\n"
+        "control_listen: tcp://127.0.0.1:%u\n"
+        "admin_listen: 127.0.0.1:%u\n"
+        "log: {level: warn}\n",
+        c->folder, c->listen, c->internal, c->flows > LEAST_FLOWS ? c->flows : LEAST_FLOWS,
+        c->has_no_trains ? "false" : "true", c->gather_us, c->is_polling ? "true" : "false",
+        c->admin_port + CONTROL_PORT_STEP, c->admin_port);
     assert(len > 0 && (size_t)len < sizeof(text));
     return write_file(c->folder, "relay.yaml", text, fault);
 }

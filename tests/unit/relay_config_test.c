@@ -59,6 +59,7 @@ static void the_shipped_file_loads_with_its_defaults(void **state)
     assert_int_equal(c.forwarder.source_flows_per_s, 200);
     assert_int_equal(c.forwarder.source_flows_burst, 400);
     assert_int_equal(c.socket_buffer_bytes, 4 << 20);
+    assert_false(c.has_no_trains);
     assert_int_equal(c.gather_us, 0);
     assert_false(c.is_busy_polling);
     assert_int_equal(c.forwarder.transceiver_networks.count, 2);
@@ -127,6 +128,7 @@ static void each_wrong_value_is_named(void **state)
         {WHOLE "flows: 15\n", "flows"},
         {WHOLE "gather_us: 101\n", "gather_us"},
         {WHOLE "busy_poll: 1\n", "busy_poll"},
+        {WHOLE "trains: auto\n", "trains"},
         {WHOLE "flows: 16777217\n", "flows"},
         {WHOLE "new_flows_per_source: {per_second: 0}\n", "per_second"},
         {WHOLE "flow_cache: redis\n", "flow_cache: is not redis://"},
@@ -175,9 +177,19 @@ static void each_wrong_value_is_named(void **state)
             fail_msg("\"%s\" does not name %s", fault.text, table[i].what);
         }
     }
-    assert_true(load_text(WHOLE "workers: 16\ngather_us: 100\nbusy_poll: true\n", &c, &fault));
+}
+
+static void what_a_worker_does_can_be_chosen(void **state)
+{
+    (void)state;
+    struct relay_config c;
+    struct fault fault = {0};
+    assert_true(load_text(WHOLE "workers: 16\ngather_us: 100\nbusy_poll: true\n"
+                                "trains: false\n",
+                          &c, &fault));
     assert_int_equal(c.worker_count, 16);
     assert_int_equal(c.gather_us, 100);
+    assert_true(c.has_no_trains);
     assert_true(c.is_busy_polling);
 }
 
@@ -192,6 +204,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(addresses_of_tcp_are_others_than_those_of_udp,
                                         forget_environment, forget_environment),
         cmocka_unit_test(each_wrong_value_is_named),
+        cmocka_unit_test(what_a_worker_does_can_be_chosen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
