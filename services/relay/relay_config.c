@@ -2,8 +2,8 @@
 #include "services/relay/relay_config.h"
 
 #include "common/runtime/yaml_reader.h"
-#include "services/relay/rate_buckets.h"
-#include "services/relay/tcp_roster.h"
+#include "services/relay/core/rate_buckets.h"
+#include "services/relay/core/tcp_roster.h"
 
 #include <stdio.h>
 #include <stdlib.h>

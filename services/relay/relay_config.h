@@ -6,9 +6,9 @@
 
 #include "common/base/status.h"
 #include "common/runtime/log.h"
+#include "services/relay/core/forwarder.h"
+#include "services/relay/core/hold_queue.h"
 #include "services/relay/flow_cache/flow_cache_url.h"
-#include "services/relay/forwarder.h"
-#include "services/relay/hold_queue.h"
 
 #define RELAY_WORKERS_MAX   FORWARDER_INTERNAL_PORTS /* each needs an internal port */
 #define RELAY_TEXT_CAP      272

@@ -12,8 +12,8 @@
 #include "common/runtime/metrics.h"
 #include "common/udp/udp_receiver.h"
 #include "common/udp/udp_sender.h"
-#include "services/relay/forwarder.h"
-#include "services/relay/hold_queue.h"
+#include "services/relay/core/forwarder.h"
+#include "services/relay/core/hold_queue.h"
 
 enum relay_direction { RELAY_UP, RELAY_DOWN, RELAY_DIRECTION_COUNT };
 

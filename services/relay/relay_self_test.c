@@ -3,7 +3,7 @@
 
 #include "common/routing/relay_shim.h"
 #include "common/routing/routing_token.h"
-#include "services/relay/flow_hash.h"
+#include "services/relay/core/flow_hash.h"
 
 #define GOLDEN_KEY_ID   7
 #define GOLDEN_INSTANCE 0x5eed0001

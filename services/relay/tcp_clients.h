@@ -17,10 +17,10 @@
 #define EARSHOT_TCP_CLIENTS_H
 
 #include "common/udp/udp_sender.h"
+#include "services/relay/core/tcp_connection.h"
+#include "services/relay/core/tcp_roster.h"
 #include "services/relay/relay_config.h"
 #include "services/relay/relay_counters.h"
-#include "services/relay/tcp_connection.h"
-#include "services/relay/tcp_roster.h"
 #include "services/relay/worker_cache.h"
 
 /* One writer: the TCP thread. */

@@ -11,8 +11,8 @@
 #ifndef EARSHOT_WORKER_CACHE_H
 #define EARSHOT_WORKER_CACHE_H
 
+#include "services/relay/core/hold_queue.h"
 #include "services/relay/flow_cache/flow_cache.h"
-#include "services/relay/hold_queue.h"
 #include "services/relay/relay_config.h"
 #include "services/relay/relay_counters.h"
 

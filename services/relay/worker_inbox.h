@@ -12,7 +12,7 @@
 #define EARSHOT_WORKER_INBOX_H
 
 #include "common/base/status.h"
-#include "services/relay/forwarder.h"
+#include "services/relay/core/forwarder.h"
 
 #include <limits.h>
 

@@ -1,7 +1,7 @@
 /* forwarder_bench.c - what the relay decides for one datagram, with 1,000 to 1,000,000 flows */
 #include "common/routing/routing_token.h"
 #include "common/stun/stun_message.h"
-#include "services/relay/forwarder.h"
+#include "services/relay/core/forwarder.h"
 #include "tests/bench/bench.h"
 
 #include <assert.h>

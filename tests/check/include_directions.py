@@ -31,10 +31,11 @@ MAY_INCLUDE = {
     f"{CORE}/session": SESSION_NEEDS,
     "services/transceiver/port": PORT_NEEDS,
     "services/transceiver": [*PORT_NEEDS, "services/transceiver/port"],
-    "services/relay/flow_cache": ["common/base", "common/runtime"],
+    "services/relay/core": ["common/base", "common/crypto", "common/stun", "common/routing"],
+    "services/relay/flow_cache": ["common/base", "common/runtime", "services/relay/core"],
     "services/relay": [
         "common/base", "common/crypto", "common/stun", "common/routing", "common/control",
-        "common/runtime", "common/udp", "services/relay/flow_cache",
+        "common/runtime", "common/udp", "services/relay/core", "services/relay/flow_cache",
     ],
     "services/signaling/offer": ["common/base"],
     "services/signaling/access": ["common/base", "common/crypto", "common/routing"],

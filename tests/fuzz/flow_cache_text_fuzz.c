@@ -1,6 +1,6 @@
 /* flow_cache_text_fuzz.c - any bytes as a value of the flow cache: what is taken is what we would
  * have written for the same flow. And as the URL of Redis. */
-#include "services/relay/flow_cache/flow_cache_text.h"
+#include "services/relay/core/flow_cache_text.h"
 #include "services/relay/flow_cache/flow_cache_url.h"
 
 #include <stdlib.h>

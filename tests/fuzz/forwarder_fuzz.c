@@ -12,7 +12,7 @@
  */
 #include "common/routing/routing_token.h"
 #include "common/stun/stun_message.h"
-#include "services/relay/forwarder.h"
+#include "services/relay/core/forwarder.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  * Checks: the same datagrams come out as from a plain walk over the whole stream; there is room
  * whenever a frame is not complete; what is put into a client's queue comes out of it whole.
  */
-#include "services/relay/tcp_output.h"
+#include "services/relay/core/tcp_output.h"
 
 #include <stdlib.h>
 

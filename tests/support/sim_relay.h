@@ -8,7 +8,7 @@
 #define EARSHOT_SIM_RELAY_H
 
 #include "common/routing/key_ring.h"
-#include "services/relay/forwarder.h"
+#include "services/relay/core/forwarder.h"
 
 #define SIM_RELAY_CLUSTER_ID 1
 

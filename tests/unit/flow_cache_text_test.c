@@ -1,7 +1,7 @@
 /* flow_cache_text_test.c - one spelling for a flow, and where Redis is */
 #include "tests/testing.h"
 
-#include "services/relay/flow_cache/flow_cache_text.h"
+#include "services/relay/core/flow_cache_text.h"
 #include "services/relay/flow_cache/flow_cache_url.h"
 
 #include <stdio.h>

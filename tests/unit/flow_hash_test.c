@@ -1,7 +1,7 @@
 /* flow_hash_test.c - SipHash-1-3 as others compute it */
 #include "tests/testing.h"
 
-#include "services/relay/flow_hash.h"
+#include "services/relay/core/flow_hash.h"
 
 /* Key 00..0f, message 00..: lengths around a word. OpenSSL's SIPHASH says the same with c-rounds 1
  * and d-rounds 3. */

@@ -2,7 +2,7 @@
 #include "tests/testing.h"
 
 #include "common/base/random.h"
-#include "services/relay/flow_table.h"
+#include "services/relay/core/flow_table.h"
 
 #define START_US (1000 * US_PER_S)
 

@@ -1,7 +1,7 @@
 /* forwarder_flood_test.c - strangers in great numbers: calls do not notice, new ones get through */
 #include "tests/unit/forwarder_world.h"
 
-#include "services/relay/stranger_gate.h"
+#include "services/relay/core/stranger_gate.h"
 
 #define FORGED "HAAAAAAAAAAAAAAAAAAAAAA:peer"
 

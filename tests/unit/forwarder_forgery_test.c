@@ -1,8 +1,8 @@
 /* forwarder_forgery_test.c - ten million forgeries: none leaves; no packet costs an allocation */
 #include "tests/unit/forwarder_world.h"
 
-#include "services/relay/flow_rivals.h"
-#include "services/relay/stranger_gate.h"
+#include "services/relay/core/flow_rivals.h"
+#include "services/relay/core/stranger_gate.h"
 
 #include "tests/allocation_count.h"
 

@@ -1,7 +1,7 @@
 /* forwarder_rivals_test.c - two sessions that claim one client: each gets what the client sends */
 #include "tests/unit/forwarder_world.h"
 
-#include "services/relay/flow_rivals.h"
+#include "services/relay/core/flow_rivals.h"
 
 #include <stdio.h>
 

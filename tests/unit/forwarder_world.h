@@ -11,7 +11,7 @@
 
 #include "common/routing/routing_token.h"
 #include "common/stun/stun_message.h"
-#include "services/relay/forwarder.h"
+#include "services/relay/core/forwarder.h"
 
 #define WORLD_START_US (1000 * US_PER_S)
 #define WORLD_CLUSTER  1

@@ -1,7 +1,7 @@
 /* hold_queue_test.c - what waits for the flow cache, how much of it, and how long */
 #include "tests/testing.h"
 
-#include "services/relay/hold_queue.h"
+#include "services/relay/core/hold_queue.h"
 
 #define START_US (100 * US_PER_S)
 

@@ -2,7 +2,7 @@
 #include "tests/testing.h"
 
 #include "common/base/time_us.h"
-#include "services/relay/rate_buckets.h"
+#include "services/relay/core/rate_buckets.h"
 
 #define START_US (100 * US_PER_S)
 

@@ -2,7 +2,7 @@
 #include "tests/testing.h"
 
 #include "common/base/random.h"
-#include "services/relay/route_table.h"
+#include "services/relay/core/route_table.h"
 
 #define START_US (1000 * US_PER_S)
 #define CLUSTER  1

@@ -1,7 +1,7 @@
 /* stranger_gate_test.c - floods of strangers, and who still gets through them */
 #include "tests/testing.h"
 
-#include "services/relay/stranger_gate.h"
+#include "services/relay/core/stranger_gate.h"
 
 #include "common/base/time_us.h"
 

@@ -1,7 +1,7 @@
 /* tcp_connection_test.c - how long a connection lives, to the microsecond */
 #include "tests/testing.h"
 
-#include "services/relay/tcp_connection.h"
+#include "services/relay/core/tcp_connection.h"
 
 #define START_US (1000 * US_PER_S)
 

@@ -1,7 +1,7 @@
 /* tcp_frame_test.c - frames out of a stream, however it is cut */
 #include "tests/testing.h"
 
-#include "services/relay/tcp_frame.h"
+#include "services/relay/core/tcp_frame.h"
 
 /* Reads all of it in steps of at most step bytes; the last result, datagrams counted. */
 static enum tcp_frame_result read_all(struct tcp_frame_reader *r, struct bytes_view stream,

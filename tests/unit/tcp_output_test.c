@@ -2,7 +2,7 @@
 #include "tests/testing.h"
 
 #include "common/base/random.h"
-#include "services/relay/tcp_output.h"
+#include "services/relay/core/tcp_output.h"
 
 static uint8_t ring[TCP_OUTPUT_BYTES];
 

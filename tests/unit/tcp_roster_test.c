@@ -2,7 +2,7 @@
 #include "tests/testing.h"
 
 #include "common/base/random.h"
-#include "services/relay/tcp_roster.h"
+#include "services/relay/core/tcp_roster.h"
 
 static const struct flow_hash_seed seed = {0x0123456789abcdef, 0xfedcba9876543210};
 

@@ -21,7 +21,7 @@
 #include "common/base/status.h"
 #include "common/base/time_us.h"
 #include "common/runtime/metrics.h"
-#include "services/relay/flow_cache/flow_cache_text.h"
+#include "services/relay/core/flow_cache_text.h"
 #include "services/relay/flow_cache/flow_cache_url.h"
 
 #define FLOW_CACHE_PORTS_MAX      32

@@ -13,7 +13,7 @@
 #ifndef EARSHOT_TCP_OUTPUT_H
 #define EARSHOT_TCP_OUTPUT_H
 
-#include "services/relay/tcp_frame.h"
+#include "services/relay/core/tcp_frame.h"
 
 #define TCP_OUTPUT_BYTES  ((size_t)64 << 10)
 #define TCP_OUTPUT_PIECES 3

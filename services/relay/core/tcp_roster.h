@@ -13,7 +13,7 @@
 #define EARSHOT_TCP_ROSTER_H
 
 #include "common/base/net_addr.h"
-#include "services/relay/flow_hash.h"
+#include "services/relay/core/flow_hash.h"
 
 #define TCP_ROSTER_CAP_MAX 65536
 #define TCP_ROSTER_NONE    UINT32_MAX /* no place */

@@ -1,5 +1,5 @@
 /* tcp_output.c - a ring of frames as they go over the wire, and the one that was begun */
-#include "services/relay/tcp_output.h"
+#include "services/relay/core/tcp_output.h"
 
 #include <assert.h>
 

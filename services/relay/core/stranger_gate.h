@@ -16,8 +16,8 @@
 #ifndef EARSHOT_STRANGER_GATE_H
 #define EARSHOT_STRANGER_GATE_H
 
-#include "services/relay/rate_buckets.h"
-#include "services/relay/session_tally.h"
+#include "services/relay/core/rate_buckets.h"
+#include "services/relay/core/session_tally.h"
 
 #define STRANGER_CHECKS_PER_S    100000 /* of one worker; and as many of the reserve */
 #define STRANGER_CHECKS_BURST    10000

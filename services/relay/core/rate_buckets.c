@@ -1,5 +1,5 @@
 /* rate_buckets.c - a token bucket kept as one time: when it will be full again */
-#include "services/relay/rate_buckets.h"
+#include "services/relay/core/rate_buckets.h"
 
 #include "common/base/time_us.h"
 

@@ -13,7 +13,7 @@
 
 #include "common/base/net_addr.h"
 #include "common/base/time_us.h"
-#include "services/relay/tcp_output.h"
+#include "services/relay/core/tcp_output.h"
 
 /* One lost segment on a slow path costs 3 s. */
 #define TCP_FIRST_FRAME_US (5 * US_PER_S)

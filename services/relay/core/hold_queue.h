@@ -16,7 +16,7 @@
 
 #include "common/base/net_addr.h"
 #include "common/base/time_us.h"
-#include "services/relay/flow_hash.h"
+#include "services/relay/core/flow_hash.h"
 
 #define HOLD_LOOKUPS_MAX        256
 #define HOLD_PER_CLIENT         4

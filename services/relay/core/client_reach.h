@@ -8,7 +8,7 @@
 #ifndef EARSHOT_CLIENT_REACH_H
 #define EARSHOT_CLIENT_REACH_H
 
-#include "services/relay/forwarder.h"
+#include "services/relay/core/forwarder.h"
 
 bool client_reach_is_forbidden(const struct forwarder_config *config,
                                const struct net_addr *client);

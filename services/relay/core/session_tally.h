@@ -11,7 +11,7 @@
 #ifndef EARSHOT_SESSION_TALLY_H
 #define EARSHOT_SESSION_TALLY_H
 
-#include "services/relay/flow_hash.h"
+#include "services/relay/core/flow_hash.h"
 
 #define SESSION_TALLY_MAX 32
 

@@ -1,5 +1,5 @@
 /* flow_rivals.c - see flow_rivals.h */
-#include "services/relay/flow_rivals.h"
+#include "services/relay/core/flow_rivals.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* tcp_roster.c - places in chains by address; the unproven ones also in the order they came in */
-#include "services/relay/tcp_roster.h"
+#include "services/relay/core/tcp_roster.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -17,10 +17,10 @@
 #include "common/base/random.h"
 #include "common/routing/key_ring.h"
 #include "common/routing/relay_shim.h"
-#include "services/relay/flow_cache/flow_cache_text.h"
-#include "services/relay/flow_table.h"
-#include "services/relay/forward_reason.h"
-#include "services/relay/route_table.h"
+#include "services/relay/core/flow_cache_text.h"
+#include "services/relay/core/flow_table.h"
+#include "services/relay/core/forward_reason.h"
+#include "services/relay/core/route_table.h"
 
 #define FORWARDER_LISTEN_MAX         16
 #define FORWARDER_DATAGRAM_BYTES_MIN 12

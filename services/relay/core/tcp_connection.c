@@ -1,5 +1,5 @@
 /* tcp_connection.c - see tcp_connection.h */
-#include "services/relay/tcp_connection.h"
+#include "services/relay/core/tcp_connection.h"
 
 #include <assert.h>
 

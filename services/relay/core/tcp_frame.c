@@ -1,5 +1,5 @@
 /* tcp_frame.c - see tcp_frame.h */
-#include "services/relay/tcp_frame.h"
+#include "services/relay/core/tcp_frame.h"
 
 #include <assert.h>
 

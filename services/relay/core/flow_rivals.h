@@ -14,7 +14,7 @@
 #ifndef EARSHOT_FLOW_RIVALS_H
 #define EARSHOT_FLOW_RIVALS_H
 
-#include "services/relay/flow_table.h"
+#include "services/relay/core/flow_table.h"
 
 #define FLOW_RIVALS_MAX    255 /* what a byte can name, but FLOW_RIVAL_NONE */
 #define FLOW_RIVAL_LIFE_US (3 * US_PER_S)

@@ -1,5 +1,5 @@
 /* hold_queue.c - HOLD_LOOKUPS_MAX places in hash chains, in the order in which they end */
-#include "services/relay/hold_queue.h"
+#include "services/relay/core/hold_queue.h"
 
 #include <stdlib.h>
 

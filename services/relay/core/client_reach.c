@@ -1,5 +1,5 @@
 /* client_reach.c - see client_reach.h */
-#include "services/relay/client_reach.h"
+#include "services/relay/core/client_reach.h"
 
 static bool has_same_ip(const struct net_addr *a, const struct net_addr *b)
 {

@@ -1,5 +1,5 @@
 /* forward_reason.c - see forward_reason.h */
-#include "services/relay/forward_reason.h"
+#include "services/relay/core/forward_reason.h"
 
 static const struct {
     const char *name;

@@ -1,5 +1,5 @@
 /* flow_cache_text.c - see flow_cache_text.h */
-#include "services/relay/flow_cache/flow_cache_text.h"
+#include "services/relay/core/flow_cache_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* route_table.c - linear probing with backward-shift deletion, at most half full */
-#include "services/relay/route_table.h"
+#include "services/relay/core/route_table.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

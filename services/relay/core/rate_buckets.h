@@ -10,7 +10,7 @@
 #define EARSHOT_RATE_BUCKETS_H
 
 #include "common/base/net_addr.h"
-#include "services/relay/flow_hash.h"
+#include "services/relay/core/flow_hash.h"
 
 #define RATE_BUCKETS           16384
 #define RATE_BUCKETS_RATE_MAX  1000000

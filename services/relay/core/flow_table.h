@@ -21,7 +21,7 @@
 
 #include "common/base/net_addr.h"
 #include "common/base/time_us.h"
-#include "services/relay/session_tally.h"
+#include "services/relay/core/session_tally.h"
 
 #define FLOW_HALF_OPEN_LIFE_US (5 * US_PER_S)
 #define FLOW_CONFIRMED_LIFE_US (60 * US_PER_S)

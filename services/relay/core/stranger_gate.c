@@ -1,5 +1,5 @@
 /* stranger_gate.c - see stranger_gate.h */
-#include "services/relay/stranger_gate.h"
+#include "services/relay/core/stranger_gate.h"
 
 #include <stdlib.h>
 

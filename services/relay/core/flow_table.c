@@ -1,5 +1,5 @@
 /* flow_table.c - linear probing with backward-shift deletion; one idle order for each state */
-#include "services/relay/flow_table.h"
+#include "services/relay/core/flow_table.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

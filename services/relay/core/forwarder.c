@@ -1,11 +1,11 @@
 /* forwarder.c - see forwarder.h; the order of checks is that of docs/wire-formats.md, 4 */
-#include "services/relay/forwarder.h"
+#include "services/relay/core/forwarder.h"
 
 #include "common/routing/routing_token.h"
 #include "common/stun/stun_message.h"
-#include "services/relay/client_reach.h"
-#include "services/relay/flow_rivals.h"
-#include "services/relay/stranger_gate.h"
+#include "services/relay/core/client_reach.h"
+#include "services/relay/core/flow_rivals.h"
+#include "services/relay/core/stranger_gate.h"
 
 #include <stdlib.h>
 

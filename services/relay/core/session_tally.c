@@ -1,5 +1,5 @@
 /* session_tally.c - linear probing with backward-shift deletion, at most half full */
-#include "services/relay/session_tally.h"
+#include "services/relay/core/session_tally.h"
 
 #include <assert.h>
 #include <stdlib.h>
