@@ -215,7 +215,8 @@ static void drain_dtls(struct sim_client *c, uint64_t now_us)
             }
         } else if (event.kind == DTLS_EVENT_CLOSED) {
             c->heard.was_closed = true;
-            c->slot_us = c->ice.check_us = TIME_NEVER;
+            c->slot_us = TIME_NEVER;
+            sim_ice_end(&c->ice);
         }
     }
     drain_data(c, now_us);
@@ -304,7 +305,8 @@ void sim_client_close(struct sim_client *c, uint64_t now_us)
 {
     dtls_transport_close(c->dtls, now_us);
     drain_dtls(c, now_us);
-    c->slot_us = c->ice.check_us = TIME_NEVER;
+    c->slot_us = TIME_NEVER;
+    sim_ice_end(&c->ice);
 }
 
 /* --- in --------------------------------------------------------------------------------------- */
@@ -401,9 +403,6 @@ static void input_stun(struct sim_client *c, struct bytes_view datagram, uint64_
     if (!had_path) {
         dtls_transport_start(c->dtls, 0, now_us);
         drain_dtls(c, now_us);
-    }
-    if (c->heard.was_closed) {
-        c->ice.check_us = TIME_NEVER;
     }
 }
 

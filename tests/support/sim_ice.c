@@ -58,6 +58,12 @@ size_t sim_ice_write_check(struct sim_ice *i, const struct sim_sdp_answer *answe
     return w.len;
 }
 
+void sim_ice_end(struct sim_ice *i)
+{
+    i->is_over = true;
+    i->check_us = TIME_NEVER;
+}
+
 bool sim_ice_take_answer(struct sim_ice *i, struct bytes_view datagram, uint64_t now_us)
 {
     struct stun_message message;
@@ -66,6 +72,6 @@ bool sim_ice_take_answer(struct sim_ice *i, struct bytes_view datagram, uint64_t
         return false;
     }
     i->has_path = true;
-    i->check_us = now_us + CHECK_SLOW_US;
+    i->check_us = i->is_over ? TIME_NEVER : now_us + CHECK_SLOW_US;
     return true;
 }

@@ -21,6 +21,7 @@ struct sim_ice {
     struct hmac_sha1_key remote_password;
     uint64_t check_us; /* when one is due; TIME_NEVER: none */
     bool has_path;     /* a check was answered */
+    bool is_over;      /* the call: no check follows, whatever is answered */
 };
 
 void sim_ice_init(struct sim_ice *i, struct random_source random);
@@ -36,6 +37,9 @@ void sim_ice_restarted(struct sim_ice *i, const struct sim_sdp_answer *answer, u
 /* A check, and the next one soon. Its length. */
 size_t sim_ice_write_check(struct sim_ice *i, const struct sim_sdp_answer *answer, uint8_t *out,
                            size_t cap, uint64_t now_us);
+
+/* The call is over: no more checks, although answers may still be on their way. */
+void sim_ice_end(struct sim_ice *i);
 
 /* False: it is no answer of the other side to a check. */
 bool sim_ice_take_answer(struct sim_ice *i, struct bytes_view datagram, uint64_t now_us);

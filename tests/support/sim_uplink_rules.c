@@ -16,6 +16,8 @@
 #define CONCEALED_MAX  5                 /* frames in a row: 100 ms */
 #define CLOCK_ERROR_US (100 * US_PER_MS) /* of the time at which it was captured */
 #define REPLAY_US      (200 * US_PER_MS)
+/* What comes while the history is replayed follows it: 2 s of speech, 10 frames a millisecond. */
+#define REPLAY_WAIT_US (15 * US_PER_MS)
 
 struct slot {
     bool is_said;
@@ -246,7 +248,9 @@ static void given_as_it_was(struct sim_uplink_rules *r, struct slot *s,
         sim_journal_fault(r->journal, now_us, "a packet is given once: timestamp %u",
                           frame->utterance);
     }
-    if (!is_late && now_us > time_later(s->arrived_us, r->excused_us) + WAIT_US_MAX) {
+    const uint64_t turn_us = time_later(time_later(s->arrived_us, r->excused_us) + WAIT_US_MAX,
+                                        r->attached_us + REPLAY_WAIT_US);
+    if (!is_late && now_us > turn_us) {
         sim_journal_fault(r->journal, now_us, "no packet waits %" PRIu64 " us: timestamp %u",
                           now_us - s->arrived_us, frame->utterance);
     }
