@@ -115,12 +115,14 @@ bool worker_cache_take_overdue(struct worker_cache *c, struct held_batch *out, u
     return true;
 }
 
-/* Rounded down: nothing is held a millisecond too long, the last one is waited for awake. */
+/* Rounded up: who wakes before the end turns without a sleep until it is there. HOLD_TIME_US leaves
+ * the millisecond. */
 int worker_cache_wait_ms(const struct worker_cache *c, int idle_ms, uint64_t now_us)
 {
     if (c->hold == NULL) {
         return idle_ms;
     }
-    const uint64_t wait_ms = time_since(now_us, hold_queue_next_timeout(c->hold)) / US_PER_MS;
-    return wait_ms < (uint64_t)idle_ms ? (int)wait_ms : idle_ms;
+    const uint64_t wait_us = time_since(now_us, hold_queue_next_timeout(c->hold));
+    return wait_us < (uint64_t)idle_ms * US_PER_MS ? (int)((wait_us + US_PER_MS - 1) / US_PER_MS)
+                                                   : idle_ms;
 }

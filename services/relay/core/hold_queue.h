@@ -20,7 +20,7 @@
 
 #define HOLD_LOOKUPS_MAX        256
 #define HOLD_PER_CLIENT         4
-#define HOLD_TIME_US            (20 * US_PER_MS)
+#define HOLD_TIME_US            (19 * US_PER_MS) /* a loop of whole ones ends it at 20 */
 #define HOLD_ABSENT_US          US_PER_S
 #define HOLD_ABSENT_PLACES      4096
 #define HOLD_HEADROOM           80
