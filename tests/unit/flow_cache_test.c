@@ -2,8 +2,10 @@
 #include "tests/redis_server.h"
 
 #include "services/relay/flow_cache/flow_cache.h"
+#include "services/relay/flow_cache/flow_cache_retry.h"
 
 #include "common/runtime/log.h"
+#include "tests/far_end.h"
 
 #define PORTS       3
 #define PATIENCE_US (20 * US_PER_S)
@@ -222,6 +224,30 @@ static void a_redis_that_comes_late_or_comes_back_is_found(void **state)
     close_world(&w);
 }
 
+/* It greets and hangs up, as a proxy without a Redis behind it does. */
+static void a_redis_that_comes_and_goes_is_tried_more_and_more_rarely(void **state)
+{
+    enum { LOSSES = 5 };
+    uint64_t waits_us = 0;
+    struct far_end far_end;
+    (void)state;
+    far_end_listen(&far_end);
+    const uint64_t begin_us = clock_now_us();
+    struct flow_cache *cache = start_cache("", far_end_address_of(far_end.listener).port, "");
+    const metric_value *losses = &flow_cache_counters(cache)->disconnects;
+    for (uint64_t i = 0; i < LOSSES; i++) {
+        far_end_accept(&far_end);
+        (void)send(far_end.link, "+PONG\r\n", 7, MSG_NOSIGNAL);
+        WAIT_FOR(flow_cache_is_up(cache) || counter(losses) > i); /* we may have been slow */
+        far_end_hang_up(&far_end);
+        WAIT_FOR(counter(losses) > i);
+        waits_us += i + 1 < LOSSES ? FLOW_CACHE_RETRY_MIN_US << i : 0;
+    }
+    assert_true(clock_now_us() - begin_us >= waits_us);
+    flow_cache_stop(cache);
+    far_end_close(&far_end);
+}
+
 /* Nobody ever waits: a call takes no longer than a system call does. */
 static void a_frozen_redis_is_given_up_after_a_second_and_nobody_waits(void **state)
 {
@@ -327,6 +353,7 @@ int main(void)
         cmocka_unit_test(a_password_and_a_database_are_used),
         cmocka_unit_test(without_the_right_password_it_stays_down),
         cmocka_unit_test(a_redis_that_comes_late_or_comes_back_is_found),
+        cmocka_unit_test(a_redis_that_comes_and_goes_is_tried_more_and_more_rarely),
         cmocka_unit_test(a_frozen_redis_is_given_up_after_a_second_and_nobody_waits),
         cmocka_unit_test(what_waits_for_redis_is_bounded_and_the_oldest_goes),
         cmocka_unit_test(a_look_up_does_not_wait_behind_stores),

@@ -5,6 +5,7 @@
 #include "common/runtime/log.h"
 #include "common/runtime/name_resolver.h"
 #include "services/relay/flow_cache/flow_cache_connection.h"
+#include "services/relay/flow_cache/flow_cache_retry.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,9 +41,7 @@ struct flow_cache {
     size_t tries; /* each takes the next address */
     struct flow_cache_connection *connection;
     struct flow_cache_queue *queue;
-    uint64_t retry_us;
-    uint64_t next_try_us;
-    bool is_told_down; /* one line when it goes, one when it comes back */
+    struct flow_cache_retry retry;
     struct log_limit refusal_limit;
 
     pthread_t thread;
@@ -139,10 +138,7 @@ static void lose(struct flow_cache *c, const struct fault *fault, uint64_t now_u
     }
     metric_set(&c->counters.is_up, 0);
     metric_add(&c->counters.disconnects, 1);
-    c->next_try_us = now_us + c->retry_us;
-    c->retry_us = time_earlier(2 * c->retry_us, FLOW_CACHE_RETRY_MAX_US);
-    if (!c->is_told_down) {
-        c->is_told_down = true;
+    if (flow_cache_retry_note_lost(&c->retry, now_us)) {
         log_warn("flow_cache.down redis=%s error=\"%s\" effect=\"calls go on; no client is taken "
                  "over from another relay\"",
                  c->url.address, fault->text);
@@ -157,7 +153,7 @@ static void take_addresses(struct flow_cache *c, uint64_t now_us)
             (void)fault_set(&fault, FAULT_SYSTEM, "the name has no address");
             lose(c, &fault, now_us);
         } else {
-            c->next_try_us = now_us;
+            flow_cache_retry_hurry(&c->retry, now_us);
         }
     }
 }
@@ -165,7 +161,7 @@ static void take_addresses(struct flow_cache *c, uint64_t now_us)
 static void connect_when_due(struct flow_cache *c, uint64_t now_us)
 {
     struct fault fault = {0};
-    if (c->connection != NULL || c->addresses.address_count == 0 || now_us < c->next_try_us) {
+    if (c->connection != NULL || c->addresses.address_count == 0 || now_us < c->retry.next_try_us) {
         return;
     }
     const struct net_addr *address = &c->addresses.address[c->tries % c->addresses.address_count];
@@ -176,15 +172,15 @@ static void connect_when_due(struct flow_cache *c, uint64_t now_us)
     }
 }
 
-static void note_greeted(struct flow_cache *c)
+static void note_life(struct flow_cache *c, uint64_t now_us)
 {
-    if (!flow_cache_connection_is_greeted(c->connection) || flow_cache_is_up(c)) {
-        return;
+    if (flow_cache_connection_is_greeted(c->connection) && !flow_cache_is_up(c)) {
+        metric_set(&c->counters.is_up, 1);
+        flow_cache_retry_note_greeted(&c->retry, now_us);
     }
-    metric_set(&c->counters.is_up, 1);
-    c->retry_us = FLOW_CACHE_RETRY_MIN_US;
-    c->is_told_down = false;
-    log_info("flow_cache.up redis=%s", c->url.address);
+    if (flow_cache_retry_take_steady(&c->retry, now_us)) {
+        log_info("flow_cache.up redis=%s", c->url.address);
+    }
 }
 
 /* --- Requests and answers --------------------------------------------------------------------- */
@@ -276,7 +272,7 @@ static bool serve_connection(struct flow_cache *c, bool is_readable, struct faul
         (!flow_cache_connection_read(c->connection, fault) || !take_replies(c, fault, now_us))) {
         return false;
     }
-    note_greeted(c);
+    note_life(c, now_us);
     if (!flow_cache_connection_tick(c->connection, fault, now_us)) {
         return false;
     }
@@ -292,7 +288,7 @@ static int wait_ms(const struct flow_cache *c, uint64_t now_us)
     if (c->connection != NULL) {
         until_us = time_earlier(until_us, flow_cache_connection_next_timeout(c->connection));
     } else if (c->addresses.address_count > 0) {
-        until_us = time_earlier(until_us, c->next_try_us);
+        until_us = time_earlier(until_us, c->retry.next_try_us);
     }
     return (int)((time_since(now_us, until_us) + US_PER_MS - 1) / US_PER_MS);
 }
@@ -369,7 +365,7 @@ struct flow_cache *flow_cache_start(const struct flow_cache_url *url, size_t por
     }
     c->url = *url;
     c->port_count = port_count;
-    c->retry_us = FLOW_CACHE_RETRY_MIN_US;
+    flow_cache_retry_init(&c->retry);
     c->requests = (struct pipe_ends){-1, -1};
     for (size_t i = 0; i < FLOW_CACHE_PORTS_MAX; i++) {
         c->answers[i] = (struct pipe_ends){-1, -1};

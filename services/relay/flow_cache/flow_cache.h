@@ -11,8 +11,8 @@
  *          (the oldest gives its place), FLOW_CACHE_LOOKUPS_MAX look-ups that wait for
  *          FLOW_CACHE_LOOKUP_LIFE_US (likewise), FLOW_CACHE_IN_FLIGHT_MAX commands without an
  *          answer. An answer that is FLOW_CACHE_PATIENCE_US late ends the connection.
- * Fails:   is away while Redis is; tries again after FLOW_CACHE_RETRY_MIN_US, doubled up to
- *          FLOW_CACHE_RETRY_MAX_US. Only a good answer counts as being back.
+ * Fails:   is away while Redis is, and tries again (flow_cache_retry.h). Only a good answer makes
+ *          it of use again.
  * Threads: start and stop belong to main, stop after the workers have ended.
  */
 #ifndef EARSHOT_FLOW_CACHE_H
@@ -31,8 +31,6 @@
 #define FLOW_CACHE_LOOKUP_LIFE_US (20 * US_PER_MS)
 #define FLOW_CACHE_IN_FLIGHT_MAX  256
 #define FLOW_CACHE_PATIENCE_US    US_PER_S
-#define FLOW_CACHE_RETRY_MIN_US   (100 * US_PER_MS)
-#define FLOW_CACHE_RETRY_MAX_US   (5 * US_PER_S)
 #define FLOW_CACHE_ENTRY_LIFE_S   120
 
 /* What Redis said of a client. */
