@@ -158,10 +158,14 @@ static void print_tcp(const struct relay_metrics *m, struct metrics_text *t)
         return;
     }
     const struct tcp_counters *counters = tcp_ingress_tcp_counters(m->tcp);
-    metrics_family(t, "earshot_relay_tcp_connections", METRIC_GAUGE,
-                   "Connections of TCP clients; proven once a frame of theirs was forwarded.");
-    metrics_sample_u64(t, "state=\"proven\"", metric_get(&counters->proven));
-    metrics_sample_u64(t, "state=\"unproven\"", metric_get(&counters->unproven));
+    metrics_family(
+        t, "earshot_relay_tcp_connections", METRIC_GAUGE,
+        "Connections of TCP clients; half-open: forwarded from, confirmed: sent to as well.");
+    metrics_sample_u64(t, "state=\"new\"", metric_get(&counters->connections[TCP_PLACE_NEW]));
+    metrics_sample_u64(t, "state=\"half_open\"",
+                       metric_get(&counters->connections[TCP_PLACE_HALF_OPEN]));
+    metrics_sample_u64(t, "state=\"confirmed\"",
+                       metric_get(&counters->connections[TCP_PLACE_CONFIRMED]));
     metrics_family(t, "earshot_relay_tcp_connections_opened_total", METRIC_COUNTER,
                    "Connections of TCP clients, those that were refused among them.");
     metrics_sample_u64(t, NULL, metric_get(&counters->opened));

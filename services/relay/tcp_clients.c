@@ -110,8 +110,10 @@ void tcp_clients_close(struct tcp_clients *c)
 
 static void publish(struct tcp_clients *c)
 {
-    metric_set(&c->tcp_counters->proven, tcp_roster_proven_count(c->roster));
-    metric_set(&c->tcp_counters->unproven, tcp_roster_unproven_count(c->roster));
+    for (unsigned i = 0; i < TCP_PLACE_STATE_COUNT; i++) {
+        metric_set(&c->tcp_counters->connections[i],
+                   tcp_roster_count(c->roster, (enum tcp_place_state)i));
+    }
 }
 
 static void end(struct tcp_clients *c, uint32_t place, enum tcp_end why)
@@ -135,7 +137,7 @@ static enum tcp_end find_place(struct tcp_clients *c, const struct net_addr *fro
     }
     *place = tcp_roster_enter(c->roster, from);
     if (*place == TCP_ROSTER_NONE) {
-        const uint32_t oldest = tcp_roster_oldest_unproven(c->roster);
+        const uint32_t oldest = tcp_roster_oldest_unconfirmed(c->roster);
         if (oldest == TCP_ROSTER_NONE) {
             return TCP_END_FULL;
         }
@@ -202,7 +204,8 @@ void tcp_clients_sweep(struct tcp_clients *c, uint64_t now_us)
 {
     for (uint32_t place = 0; place < c->cap; place++) {
         if (c->client[place].is_open) {
-            const enum tcp_end why = tcp_connection_overdue(&c->client[place].connection, now_us);
+            const enum tcp_end why = tcp_connection_overdue(
+                &c->client[place].connection, tcp_roster_state(c->roster, place), now_us);
             if (why != TCP_END_NONE) {
                 end(c, place, why);
             }
@@ -257,13 +260,13 @@ static enum passage forward(struct tcp_clients *c, struct bytes_view datagram,
     return PASSAGE_FORWARDED;
 }
 
-static void prove(struct tcp_clients *c, uint32_t place)
+static void half_open(struct tcp_clients *c, uint32_t place)
 {
     const uint32_t before = tcp_roster_find(c->roster, &c->client[place].connection.client);
     if (before != TCP_ROSTER_NONE) {
         end(c, before, TCP_END_REPLACED);
     }
-    tcp_roster_prove(c->roster, place);
+    tcp_roster_half_open(c->roster, place);
     publish(c);
 }
 
@@ -271,15 +274,15 @@ static void prove(struct tcp_clients *c, uint32_t place)
 static enum tcp_end judge(struct tcp_clients *c, uint32_t place, enum passage passage,
                           uint64_t now_us)
 {
-    struct tcp_connection *connection = &c->client[place].connection;
-    if (passage == PASSAGE_DROPPED && !connection->is_proven) {
+    const bool is_new = tcp_roster_state(c->roster, place) == TCP_PLACE_NEW;
+    if (passage == PASSAGE_DROPPED && is_new) {
         return TCP_END_FIRST_FRAME;
     }
     if (passage == PASSAGE_FORWARDED) {
-        if (!connection->is_proven) {
-            prove(c, place);
+        if (is_new) {
+            half_open(c, place);
         }
-        tcp_connection_heard(connection, now_us);
+        tcp_connection_heard(&c->client[place].connection, now_us);
     }
     return TCP_END_NONE;
 }
@@ -312,7 +315,7 @@ void tcp_clients_take_held(struct tcp_clients *c, const struct held_batch *held,
         const struct held_datagram *datagram = &held->datagram[i];
         const enum passage passage = forward(c, bytes_view_of(datagram->data, datagram->len),
                                              &held->client, datagram->socket, true, now_us);
-        const uint32_t place = tcp_roster_find_unproven(c->roster, &held->client);
+        const uint32_t place = tcp_roster_find_new(c->roster, &held->client);
         const enum tcp_end why =
             place != TCP_ROSTER_NONE ? judge(c, place, passage, now_us) : TCP_END_NONE;
         if (why != TCP_END_NONE) {
@@ -377,14 +380,28 @@ static enum tcp_end write_frames(struct tcp_clients *c, uint32_t place, uint64_t
     return TCP_END_NONE;
 }
 
-bool tcp_clients_send(struct tcp_clients *c, const struct net_addr *client,
-                      struct bytes_view datagram, uint64_t now_us)
+/* A transceiver sends something to the connection's client. False, and it is over, when the
+ * session has its share. */
+static bool confirm(struct tcp_clients *c, uint32_t place, struct flow_owner owner)
 {
-    const uint32_t place = tcp_roster_find(c->roster, client);
-    if (place == TCP_ROSTER_NONE) {
+    if (tcp_roster_state(c->roster, place) == TCP_PLACE_CONFIRMED) {
+        return true;
+    }
+    if (!tcp_roster_confirm(c->roster, place, owner)) {
+        end(c, place, TCP_END_SESSION_FULL);
         return false;
     }
-    const size_t dropped = tcp_connection_queue(&c->client[place].connection, datagram, now_us);
+    publish(c);
+    return true;
+}
+
+bool tcp_clients_send(struct tcp_clients *c, const struct verdict *v, uint64_t now_us)
+{
+    const uint32_t place = tcp_roster_find(c->roster, &v->destination);
+    if (place == TCP_ROSTER_NONE || !confirm(c, place, v->owner)) {
+        return false;
+    }
+    const size_t dropped = tcp_connection_queue(&c->client[place].connection, v->datagram, now_us);
     metric_add(&c->counters->datagrams[FORWARD_DOWN_UNSENT], dropped);
     if (!c->client[place].waits_to_write) {
         const enum tcp_end why = write_frames(c, place, now_us);

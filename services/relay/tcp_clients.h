@@ -8,7 +8,7 @@
  *          given back with the connection. Forwarder, sender, cache and counters are the caller's.
  * Rules:   the first frame must be forwarded, at once or when the flow cache knew its client, else
  *          the connection ends with no byte. A client address has one connection; the newest that
- *          proves itself replaces the one before.
+ *          is forwarded from replaces the one before. What a transceiver sends confirms it.
  *          Nothing is sent to who is not connected.
  * Fails:   without descriptors nobody is let in until the next sweep.
  * Threads: one.
@@ -25,9 +25,8 @@
 
 /* One writer: the TCP thread. */
 struct tcp_counters {
-    metric_value proven; /* connections now */
-    metric_value unproven;
-    metric_value opened; /* since start, and those that never began */
+    metric_value connections[TCP_PLACE_STATE_COUNT]; /* now */
+    metric_value opened;                             /* since start, and those that never began */
     metric_value ended[TCP_END_COUNT];
     metric_value without_descriptors; /* times that nobody could be let in */
 };
@@ -68,9 +67,8 @@ void tcp_clients_close(struct tcp_clients *c);
 
 /* An event of the epoll with this number, below TCP_ROSTER_CAP_MAX + listen_count. */
 void tcp_clients_serve(struct tcp_clients *c, uint32_t number, uint64_t now_us);
-/* A datagram for a client; false when it is not connected. Counted when it is written, or not. */
-MUST_USE bool tcp_clients_send(struct tcp_clients *c, const struct net_addr *client,
-                               struct bytes_view datagram, uint64_t now_us);
+/* A verdict TO_CLIENT; false when that one is not connected. Counted when it is written, or not. */
+MUST_USE bool tcp_clients_send(struct tcp_clients *c, const struct verdict *v, uint64_t now_us);
 /* Frames that were held while the flow cache was asked: now they pass, or end their connection. */
 void tcp_clients_take_held(struct tcp_clients *c, const struct held_batch *held, uint64_t now_us);
 /* Ends what is overdue. Four times a second is often enough. */

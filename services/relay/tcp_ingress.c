@@ -198,7 +198,7 @@ static void take_downlink(struct tcp_ingress *t, const struct udp_arrival *arriv
     }
     if (v.action != FORWARD_TO_CLIENT) {
         relay_counters_add(&t->counters, v.reason);
-    } else if (!tcp_clients_send(&t->clients, &v.destination, v.datagram, now_us)) {
+    } else if (!tcp_clients_send(&t->clients, &v, now_us)) {
         relay_counters_add(&t->counters, FORWARD_DOWN_NO_CLIENT);
     }
 }

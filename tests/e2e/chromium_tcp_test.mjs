@@ -9,7 +9,7 @@ import { check, killAndRestart, metric, useConfig, until, withSuite } from './su
 const advertised = '203.0.113.1:443';
 const connectMsMax = 10000; // on a busy machine
 
-const proven = () => metric('relay', 'earshot_relay_tcp_connections', 'state="proven"');
+const confirmed = () => metric('relay', 'earshot_relay_tcp_connections', 'state="confirmed"');
 const restarts = () => metric('transceiver', 'earshot_transceiver_ice_restarts_total');
 
 const hearsItself = (page) => page.waitForFunction(
@@ -29,7 +29,7 @@ await withSuite(['--mode', 'echo'], async () => {
   await hearsItself(page);
   const path = await page.evaluate(selectedPath);
   check('over TCP to port 443', path.protocol === 'tcp' && path.port === 443, path);
-  check('the relay has its connection', await proven() >= 1);
+  check('the relay has its connection', await confirmed() >= 1);
   await until('audio comes back',
     async () => (await page.evaluate(inbound)).packetsReceived > 100);
   const { packetsLost } = await page.evaluate(inbound);
@@ -49,11 +49,11 @@ await withSuite(['--mode', 'echo'], async () => {
   check('it is the same connection of the page',
     await page.evaluate(() => window.connections.length) === 1);
   check('and TCP again', (await page.evaluate(selectedPath)).protocol === 'tcp' &&
-    await proven() >= 1);
+    await confirmed() >= 1);
   await page.getByRole('button', { name: 'Hang up' }).click();
   await until('the session ends',
     async () => await metric('transceiver', 'earshot_transceiver_sessions_active') === 0);
-  await until('the connection ends', async () => await proven() === 0);
+  await until('the connection ends', async () => await confirmed() === 0);
   check('the console has no error', page.complaints.length === 0, page.complaints);
   await browser.close();
 });

@@ -7,7 +7,7 @@ import { check, killAndRestart, metric, pageUrl, sleep, until, withSuite } from 
 
 const gapMsMax = 6500;
 
-const proven = () => metric('relay', 'earshot_relay_tcp_connections', 'state="proven"');
+const confirmed = () => metric('relay', 'earshot_relay_tcp_connections', 'state="confirmed"');
 
 blockUdp();
 
@@ -22,7 +22,7 @@ await withSuite(['--mode', 'echo'], async () => {
     () => firefox.evaluate(`window.earshot.stats.packetsReceived > 100`));
   const path = await firefox.evaluateAsync(selectedPath);
   check('it is over TCP', path.protocol === 'tcp', path);
-  check('the relay has its connection', await proven() >= 1);
+  check('the relay has its connection', await confirmed() >= 1);
   const stats = await firefox.evaluateAsync(inbound);
   check('no packet is lost', stats.packetsLost === 0, stats);
 
@@ -31,7 +31,7 @@ await withSuite(['--mode', 'echo'], async () => {
   await killAndRestart('relay');
   const gapMs = await measuring;
   check('kill -9 costs 6.5 s of audio at most', gapMs <= gapMsMax, Math.round(gapMs));
-  check('the relay has its connection again', await proven() >= 1);
+  check('the relay has its connection again', await confirmed() >= 1);
   check('the page did not restart ICE',
     await metric('transceiver', 'earshot_transceiver_ice_restarts_total') === 0);
   await firefox.evaluate(`document.querySelector('button').click()`);

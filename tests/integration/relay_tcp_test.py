@@ -12,7 +12,8 @@ from free_port import free_port
 from media_wire import ANNOUNCEMENT, DOWNLINK, TCP, Key, stun_request
 from relay_kit import DTLS, FIND_S, QUIET_S, Relay, RTP, TCP_INTERNAL_PORT, Transceiver, udp
 
-FIRST_FRAME_S, STUCK_S = 5, 10
+FIRST_FRAME_S, UNANSWERED_S, STUCK_S = 5, 10, 10
+SESSION_SHARE = 32
 ENDED = 'earshot_relay_tcp_connections_ended_total{reason="%s"}'
 STATE = 'earshot_relay_tcp_connections{state="%s"}'
 
@@ -147,12 +148,12 @@ class RelayTcpTest(unittest.TestCase):
         relay.wait_for("the counts", lambda: relay.verdicts("down") == {"shim": 5})
         metrics = relay.metrics()
         self.assertEqual(metrics['earshot_relay_bytes_total{direction="down"}'], sent + 92)
-        self.assertEqual((metrics[STATE % "proven"], metrics[STATE % "unproven"]), (1, 0))
+        self.assertEqual((metrics[STATE % "confirmed"], metrics[STATE % "new"]), (1, 0))
         relay.wait_for("a flow",
                        lambda: relay.metrics()['earshot_relay_flows{state="confirmed"}'] == 1)
         client.close()
         relay.wait_for("an end", lambda: relay.metrics()[ENDED % "client"] == 1)
-        self.assertEqual(relay.metrics()[STATE % "proven"], 0)
+        self.assertEqual(relay.metrics()[STATE % "confirmed"], 0)
 
     def test_frames_may_come_in_any_pieces(self):
         relay = self.relay()
@@ -206,14 +207,14 @@ class RelayTcpTest(unittest.TestCase):
         relay = self.relay()
         transceiver = self.transceiver(relay)
         silent, slow = self.client(relay), self.client(relay)
-        proven = self.connect(relay, transceiver, 1)
+        confirmed = self.connect(relay, transceiver, 1)
         slow.socket.sendall(framed(RTP)[:-1])
         began = time.monotonic()
         self.assertTrue(silent.is_over(2 * FIRST_FRAME_S))
         self.assertTrue(slow.is_over())
         self.assertGreater(time.monotonic() - began, FIRST_FRAME_S - 1)
         relay.wait_for("two ends", lambda: relay.metrics()[ENDED % "first_late"] == 2)
-        self.assertFalse(proven.is_over(QUIET_S))
+        self.assertFalse(confirmed.is_over(QUIET_S))
 
     def test_an_address_has_its_share_of_connections(self):
         relay = self.relay(tcp_limits={"connections_per_address_max": 3})
@@ -233,7 +234,7 @@ class RelayTcpTest(unittest.TestCase):
         transceiver = self.transceiver(relay)
         calls = [self.connect(relay, transceiver, session) for session in (1, 2)]
         oldest, newer = self.client(relay), self.client(relay)
-        relay.wait_for("strangers", lambda: relay.metrics()[STATE % "unproven"] == 2)
+        relay.wait_for("strangers", lambda: relay.metrics()[STATE % "new"] == 2)
         calls.append(self.connect(relay, transceiver, 3))
         self.assertTrue(oldest.is_over())
         self.assertFalse(newer.is_over(QUIET_S))
@@ -274,6 +275,43 @@ class RelayTcpTest(unittest.TestCase):
         metrics = relay.metrics()
         self.assertGreater(metrics["earshot_relay_tcp_connections_opened_total"], 5000)
         self.assertGreater(metrics[ENDED % "evicted"], 0)
+
+    def test_a_token_alone_holds_no_place_against_a_call(self):
+        relay = self.relay(tcp_limits={"connections_max": 32, "connections_per_address_max": 16})
+        transceiver = self.transceiver(relay)
+        stolen = stun_request(transceiver.token(66) + ":peer")
+        thieves = [self.client(relay, source=f"127.0.0.{10 + i // 16}") for i in range(32)]
+        for thief in thieves:
+            thief.send(stolen)
+            self.assertEqual(self.hear(transceiver)[0], 66)
+        relay.wait_for("thieves", lambda: relay.metrics()[STATE % "half_open"] == 32)
+        client = self.connect(relay, transceiver, 1)
+        self.assertTrue(thieves[0].is_over())
+        again = self.client(relay, source="127.0.0.12")
+        again.send(stolen)
+        self.assertEqual(self.hear(transceiver)[0], 66)
+        self.assertFalse(client.is_over(QUIET_S))
+        metrics = relay.metrics()
+        self.assertEqual((metrics[STATE % "confirmed"], metrics[ENDED % "full"]), (1, 0))
+        relay.wait_for("their end", lambda: relay.metrics()[ENDED % "unanswered"] == 31,
+                       2 * UNANSWERED_S)
+        self.assertFalse(client.is_over(QUIET_S))
+
+    def test_a_session_has_its_share_of_connections(self):
+        relay = self.relay()
+        transceiver = self.transceiver(relay)
+        clients = [self.connect(relay, transceiver, 1) for _ in range(SESSION_SHARE)]
+        request = stun_request(transceiver.token(1) + ":peer")
+        more = self.client(relay)
+        more.send(request)
+        self.hear(transceiver)
+        self.say(transceiver, 1, more.name, RTP)
+        self.assertTrue(more.is_over())
+        self.assertEqual(relay.metrics()[ENDED % "session_full"], 1)
+        self.connect(relay, transceiver, 2)
+        clients[0].close()
+        relay.wait_for("an end", lambda: relay.metrics()[ENDED % "client"] == 1)
+        self.connect(relay, transceiver, 1)
 
     def test_a_shim_of_the_other_transport_reaches_nobody(self):
         relay = self.relay()

@@ -43,8 +43,9 @@ static int set_up(void **state)
     (void)state;
     metrics.tcp = open_ingress();
     const struct tcp_counters *tcp = tcp_ingress_tcp_counters(metrics.tcp);
-    set(&tcp->proven, 1);
-    set(&tcp->unproven, 2);
+    set(&tcp->connections[TCP_PLACE_CONFIRMED], 1);
+    set(&tcp->connections[TCP_PLACE_NEW], 2);
+    set(&tcp->connections[TCP_PLACE_HALF_OPEN], 5);
     set(&tcp->opened, 3);
     set(&tcp->without_descriptors, 4);
     for (unsigned i = TCP_END_NONE + 1; i < TCP_END_COUNT; i++) {
@@ -77,8 +78,9 @@ static void the_text_is_valid(void **state)
 static void each_counter_of_connections_has_its_sample(void **state)
 {
     (void)state;
-    metrics_check_sample(text, "earshot_relay_tcp_connections{state=\"proven\"}", 1);
-    metrics_check_sample(text, "earshot_relay_tcp_connections{state=\"unproven\"}", 2);
+    metrics_check_sample(text, "earshot_relay_tcp_connections{state=\"confirmed\"}", 1);
+    metrics_check_sample(text, "earshot_relay_tcp_connections{state=\"new\"}", 2);
+    metrics_check_sample(text, "earshot_relay_tcp_connections{state=\"half_open\"}", 5);
     metrics_check_sample(text, "earshot_relay_tcp_connections_opened_total", 3);
     metrics_check_sample(text, "earshot_relay_tcp_without_descriptors_total", 4);
     for (unsigned i = TCP_END_NONE + 1; i < TCP_END_COUNT; i++) {

@@ -21,18 +21,34 @@ static void a_stranger_has_5_s_for_its_first_frame(void **state)
 {
     (void)state;
     const struct tcp_connection c = opened();
-    assert_int_equal(tcp_connection_overdue(&c, START_US + 5 * US_PER_S - 1), TCP_END_NONE);
-    assert_int_equal(tcp_connection_overdue(&c, START_US + 5 * US_PER_S), TCP_END_FIRST_LATE);
+    assert_int_equal(tcp_connection_overdue(&c, TCP_PLACE_NEW, START_US + 5 * US_PER_S - 1),
+                     TCP_END_NONE);
+    assert_int_equal(tcp_connection_overdue(&c, TCP_PLACE_NEW, START_US + 5 * US_PER_S),
+                     TCP_END_FIRST_LATE);
 }
 
-static void a_proven_connection_may_be_idle_for_60_s(void **state)
+/* Also while it sends: whoever has a token may do so. */
+static void a_transceiver_has_10_s_to_send_it_something(void **state)
+{
+    (void)state;
+    struct tcp_connection c = opened();
+    tcp_connection_heard(&c, START_US + 9 * US_PER_S);
+    assert_int_equal(tcp_connection_overdue(&c, TCP_PLACE_HALF_OPEN, START_US + 10 * US_PER_S - 1),
+                     TCP_END_NONE);
+    assert_int_equal(tcp_connection_overdue(&c, TCP_PLACE_HALF_OPEN, START_US + 10 * US_PER_S),
+                     TCP_END_UNANSWERED);
+}
+
+static void a_confirmed_connection_may_be_idle_for_60_s(void **state)
 {
     (void)state;
     struct tcp_connection c = opened();
     const uint64_t heard_us = START_US + 4 * US_PER_S;
     tcp_connection_heard(&c, heard_us);
-    assert_int_equal(tcp_connection_overdue(&c, heard_us + 60 * US_PER_S - 1), TCP_END_NONE);
-    assert_int_equal(tcp_connection_overdue(&c, heard_us + 60 * US_PER_S), TCP_END_IDLE);
+    assert_int_equal(tcp_connection_overdue(&c, TCP_PLACE_CONFIRMED, heard_us + 60 * US_PER_S - 1),
+                     TCP_END_NONE);
+    assert_int_equal(tcp_connection_overdue(&c, TCP_PLACE_CONFIRMED, heard_us + 60 * US_PER_S),
+                     TCP_END_IDLE);
 }
 
 /* A client that only listens is no idle one. */
@@ -47,9 +63,10 @@ static void what_is_sent_to_it_keeps_it_alive_as_long_as_it_takes_it(void **stat
         assert_int_equal(
             tcp_connection_queue(&c, bytes_view_of(datagram, sizeof(datagram)), now_us), 0);
         assert_int_equal(tcp_connection_wrote(&c, 102, now_us).frames, 1);
-        assert_int_equal(tcp_connection_overdue(&c, now_us), TCP_END_NONE);
+        assert_int_equal(tcp_connection_overdue(&c, TCP_PLACE_CONFIRMED, now_us), TCP_END_NONE);
     }
-    assert_int_equal(tcp_connection_overdue(&c, now_us + 11 * US_PER_S), TCP_END_NONE);
+    assert_int_equal(tcp_connection_overdue(&c, TCP_PLACE_CONFIRMED, now_us + 11 * US_PER_S),
+                     TCP_END_NONE);
 }
 
 static void a_client_that_takes_nothing_for_10_s_is_stuck(void **state)
@@ -62,12 +79,16 @@ static void a_client_that_takes_nothing_for_10_s_is_stuck(void **state)
         (void)tcp_connection_queue(&c, bytes_view_of(datagram, sizeof(datagram)),
                                    full_us + i * US_PER_S);
     }
-    assert_int_equal(tcp_connection_overdue(&c, full_us + 10 * US_PER_S - 1), TCP_END_NONE);
-    assert_int_equal(tcp_connection_overdue(&c, full_us + 10 * US_PER_S), TCP_END_STUCK);
+    assert_int_equal(tcp_connection_overdue(&c, TCP_PLACE_CONFIRMED, full_us + 10 * US_PER_S - 1),
+                     TCP_END_NONE);
+    assert_int_equal(tcp_connection_overdue(&c, TCP_PLACE_CONFIRMED, full_us + 10 * US_PER_S),
+                     TCP_END_STUCK);
     /* One byte is progress. */
     assert_int_equal(tcp_connection_wrote(&c, 1, full_us + 9 * US_PER_S).frames, 0);
-    assert_int_equal(tcp_connection_overdue(&c, full_us + 19 * US_PER_S - 1), TCP_END_NONE);
-    assert_int_equal(tcp_connection_overdue(&c, full_us + 19 * US_PER_S), TCP_END_STUCK);
+    assert_int_equal(tcp_connection_overdue(&c, TCP_PLACE_CONFIRMED, full_us + 19 * US_PER_S - 1),
+                     TCP_END_NONE);
+    assert_int_equal(tcp_connection_overdue(&c, TCP_PLACE_CONFIRMED, full_us + 19 * US_PER_S),
+                     TCP_END_STUCK);
 }
 
 static void each_end_has_its_own_name(void **state)
@@ -84,7 +105,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stranger_has_5_s_for_its_first_frame),
-        cmocka_unit_test(a_proven_connection_may_be_idle_for_60_s),
+        cmocka_unit_test(a_transceiver_has_10_s_to_send_it_something),
+        cmocka_unit_test(a_confirmed_connection_may_be_idle_for_60_s),
         cmocka_unit_test(what_is_sent_to_it_keeps_it_alive_as_long_as_it_takes_it),
         cmocka_unit_test(a_client_that_takes_nothing_for_10_s_is_stuck),
         cmocka_unit_test(each_end_has_its_own_name),

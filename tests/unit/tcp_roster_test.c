@@ -15,6 +15,14 @@ static struct net_addr addr(const char *text)
     return a;
 }
 
+static const struct flow_owner owner = {1, 2};
+
+static void confirm(struct tcp_roster *r, uint32_t place)
+{
+    tcp_roster_half_open(r, place);
+    assert_true(tcp_roster_confirm(r, place, owner));
+}
+
 static void an_address_has_its_share_and_not_one_more(void **state)
 {
     (void)state;
@@ -28,7 +36,7 @@ static void an_address_has_its_share_and_not_one_more(void **state)
     }
     assert_false(tcp_roster_has_share(r, &client));
     assert_true(tcp_roster_has_share(r, &other));
-    tcp_roster_prove(r, last);
+    confirm(r, last);
     assert_false(tcp_roster_has_share(r, &client));
     tcp_roster_leave(r, last);
     assert_true(tcp_roster_has_share(r, &client));
@@ -48,7 +56,7 @@ static void an_ipv6_client_is_counted_by_its_64(void **state)
     tcp_roster_destroy(r);
 }
 
-static void only_a_proven_connection_is_found_and_by_its_port(void **state)
+static void a_connection_is_found_once_it_is_half_open_and_by_its_port(void **state)
 {
     (void)state;
     struct tcp_roster *r = tcp_roster_create(16, 16, seed);
@@ -57,12 +65,12 @@ static void only_a_proven_connection_is_found_and_by_its_port(void **state)
     const uint32_t first = tcp_roster_enter(r, &client);
     const uint32_t second = tcp_roster_enter(r, &same_host);
     assert_int_equal(tcp_roster_find(r, &client), TCP_ROSTER_NONE);
-    assert_int_equal(tcp_roster_find_unproven(r, &client), first);
-    tcp_roster_prove(r, first);
-    assert_int_equal(tcp_roster_find_unproven(r, &client), TCP_ROSTER_NONE);
+    assert_int_equal(tcp_roster_find_new(r, &client), first);
+    tcp_roster_half_open(r, first);
+    assert_int_equal(tcp_roster_find_new(r, &client), TCP_ROSTER_NONE);
     assert_int_equal(tcp_roster_find(r, &client), first);
     assert_int_equal(tcp_roster_find(r, &same_host), TCP_ROSTER_NONE);
-    tcp_roster_prove(r, second);
+    confirm(r, second);
     assert_int_equal(tcp_roster_find(r, &same_host), second);
     tcp_roster_leave(r, first);
     assert_int_equal(tcp_roster_find(r, &client), TCP_ROSTER_NONE);
@@ -70,7 +78,7 @@ static void only_a_proven_connection_is_found_and_by_its_port(void **state)
     tcp_roster_destroy(r);
 }
 
-static void a_full_roster_names_its_oldest_unproven_connection(void **state)
+static void a_full_roster_names_its_oldest_connection_that_is_not_confirmed(void **state)
 {
     (void)state;
     struct tcp_roster *r = tcp_roster_create(3, 8, seed);
@@ -81,49 +89,73 @@ static void a_full_roster_names_its_oldest_unproven_connection(void **state)
         assert_true(place[i] < 3);
     }
     assert_int_equal(tcp_roster_enter(r, &client), TCP_ROSTER_NONE);
-    tcp_roster_prove(r, place[0]);
-    assert_int_equal(tcp_roster_oldest_unproven(r), place[1]);
+    tcp_roster_half_open(r, place[0]);
+    assert_int_equal(tcp_roster_oldest_unconfirmed(r), place[0]);
+    assert_true(tcp_roster_confirm(r, place[0], owner));
+    assert_int_equal(tcp_roster_oldest_unconfirmed(r), place[1]);
     tcp_roster_leave(r, place[1]);
     assert_int_equal(tcp_roster_enter(r, &client), place[1]);
-    assert_int_equal(tcp_roster_oldest_unproven(r), place[2]);
-    tcp_roster_prove(r, place[2]);
-    tcp_roster_prove(r, place[1]);
-    assert_int_equal(tcp_roster_oldest_unproven(r), TCP_ROSTER_NONE);
-    assert_int_equal(tcp_roster_proven_count(r), 3);
+    assert_int_equal(tcp_roster_oldest_unconfirmed(r), place[2]);
+    confirm(r, place[2]);
+    confirm(r, place[1]);
+    assert_int_equal(tcp_roster_oldest_unconfirmed(r), TCP_ROSTER_NONE);
+    assert_int_equal(tcp_roster_count(r, TCP_PLACE_CONFIRMED), 3);
+    tcp_roster_destroy(r);
+}
+
+static void a_session_has_its_share_of_confirmed_connections(void **state)
+{
+    (void)state;
+    struct tcp_roster *r = tcp_roster_create(64, 64, seed);
+    struct net_addr client = addr("192.0.2.1:1000");
+    uint32_t place = TCP_ROSTER_NONE;
+    for (unsigned i = 0; i < SESSION_TALLY_MAX; i++, client.port++) {
+        place = tcp_roster_enter(r, &client);
+        confirm(r, place);
+    }
+    const uint32_t more = tcp_roster_enter(r, &client);
+    tcp_roster_half_open(r, more);
+    assert_false(tcp_roster_confirm(r, more, owner));
+    assert_int_equal(tcp_roster_state(r, more), TCP_PLACE_HALF_OPEN);
+    assert_int_equal(tcp_roster_oldest_unconfirmed(r), more);
+    tcp_roster_leave(r, place);
+    assert_true(tcp_roster_confirm(r, more, owner));
+    client.port++;
+    const uint32_t others = tcp_roster_enter(r, &client);
+    tcp_roster_half_open(r, others);
+    assert_true(tcp_roster_confirm(r, others, (struct flow_owner){1, 3}));
     tcp_roster_destroy(r);
 }
 
 struct model_place {
-    bool is_taken;
-    bool is_proven;
+    enum tcp_place_state state;
     unsigned entered;
     struct net_addr client;
 };
 
 static void check_against(const struct tcp_roster *r, const struct model_place *model, size_t cap)
 {
-    size_t proven = 0;
-    size_t unproven = 0;
+    size_t count[TCP_PLACE_STATE_COUNT] = {0};
     uint32_t oldest = TCP_ROSTER_NONE;
     for (uint32_t i = 0; i < cap; i++) {
-        if (!model[i].is_taken) {
-            continue;
-        }
-        if (model[i].is_proven) {
-            proven++;
+        const enum tcp_place_state state = model[i].state;
+        count[state]++;
+        assert_int_equal(tcp_roster_state(r, i), state);
+        if (state == TCP_PLACE_HALF_OPEN || state == TCP_PLACE_CONFIRMED) {
             assert_int_equal(tcp_roster_find(r, &model[i].client), i);
-        } else {
-            unproven++;
+        }
+        if (state == TCP_PLACE_NEW || state == TCP_PLACE_HALF_OPEN) {
             oldest =
                 oldest == TCP_ROSTER_NONE || model[i].entered < model[oldest].entered ? i : oldest;
         }
     }
-    assert_int_equal(tcp_roster_proven_count(r), proven);
-    assert_int_equal(tcp_roster_unproven_count(r), unproven);
-    assert_int_equal(tcp_roster_oldest_unproven(r), oldest);
+    for (unsigned i = 0; i < TCP_PLACE_STATE_COUNT; i++) {
+        assert_int_equal(tcp_roster_count(r, (enum tcp_place_state)i), count[i]);
+    }
+    assert_int_equal(tcp_roster_oldest_unconfirmed(r), oldest);
 }
 
-/* Connections come, prove themselves and go at random, against a plain list. */
+/* Connections come, are confirmed and go at random, against a plain list. */
 static void the_roster_is_exact_while_connections_come_and_go(void **state)
 {
     (void)state;
@@ -141,15 +173,19 @@ static void the_roster_is_exact_while_connections_come_and_go(void **state)
             client.port = (uint16_t)(step + 1);
             const uint32_t place = tcp_roster_enter(r, &client);
             if (place != TCP_ROSTER_NONE) {
-                assert_false(model[place].is_taken);
-                model[place] = (struct model_place){true, false, step, client};
+                assert_int_equal(model[place].state, TCP_PLACE_FREE);
+                model[place] = (struct model_place){TCP_PLACE_NEW, step, client};
             }
-        } else if (model[i].is_taken && !model[i].is_proven && dice % 4 == 1) {
-            tcp_roster_prove(r, i);
-            model[i].is_proven = true;
-        } else if (model[i].is_taken) {
+        } else if (model[i].state == TCP_PLACE_NEW && dice % 8 != 1) {
+            tcp_roster_half_open(r, i);
+            model[i].state = TCP_PLACE_HALF_OPEN;
+        } else if (model[i].state == TCP_PLACE_HALF_OPEN && dice % 4 == 1) {
+            if (tcp_roster_confirm(r, i, owner)) {
+                model[i].state = TCP_PLACE_CONFIRMED;
+            }
+        } else if (model[i].state != TCP_PLACE_FREE) {
             tcp_roster_leave(r, i);
-            model[i].is_taken = false;
+            model[i].state = TCP_PLACE_FREE;
         }
         check_against(r, model, CAP);
     }
@@ -161,8 +197,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_has_its_share_and_not_one_more),
         cmocka_unit_test(an_ipv6_client_is_counted_by_its_64),
-        cmocka_unit_test(only_a_proven_connection_is_found_and_by_its_port),
-        cmocka_unit_test(a_full_roster_names_its_oldest_unproven_connection),
+        cmocka_unit_test(a_connection_is_found_once_it_is_half_open_and_by_its_port),
+        cmocka_unit_test(a_full_roster_names_its_oldest_connection_that_is_not_confirmed),
+        cmocka_unit_test(a_session_has_its_share_of_confirmed_connections),
         cmocka_unit_test(the_roster_is_exact_while_connections_come_and_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

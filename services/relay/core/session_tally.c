@@ -17,10 +17,10 @@ struct session_tally {
     struct tally slot[];
 };
 
-struct session_tally *session_tally_create(size_t flow_cap, struct flow_hash_seed seed)
+struct session_tally *session_tally_create(size_t cap, struct flow_hash_seed seed)
 {
     size_t slots = 2;
-    while (slots < 2 * flow_cap) {
+    while (slots < 2 * cap) {
         slots *= 2;
     }
     struct session_tally *t = calloc(1, sizeof(*t) + slots * sizeof(t->slot[0]));
@@ -29,7 +29,7 @@ struct session_tally *session_tally_create(size_t flow_cap, struct flow_hash_see
     }
     t->seed = seed;
     t->mask = slots - 1;
-    t->used_max = flow_cap;
+    t->used_max = cap;
     return t;
 }
 

@@ -10,10 +10,12 @@ const char *tcp_end_name(enum tcp_end end)
         [TCP_END_LENGTH] = "length",
         [TCP_END_FIRST_LATE] = "first_late",
         [TCP_END_FIRST_FRAME] = "first_frame",
+        [TCP_END_UNANSWERED] = "unanswered",
         [TCP_END_IDLE] = "idle",
         [TCP_END_STUCK] = "stuck",
         [TCP_END_REPLACED] = "replaced",
         [TCP_END_EVICTED] = "evicted",
+        [TCP_END_SESSION_FULL] = "session_full",
         [TCP_END_ADDRESS_FULL] = "address_full",
         [TCP_END_FULL] = "full",
     };
@@ -25,7 +27,6 @@ void tcp_connection_init(struct tcp_connection *c, const struct net_addr *client
                          uint64_t now_us)
 {
     c->client = *client;
-    c->is_proven = false;
     c->opened_us = now_us;
     c->passed_us = now_us;
     c->progress_us = now_us;
@@ -35,7 +36,6 @@ void tcp_connection_init(struct tcp_connection *c, const struct net_addr *client
 
 void tcp_connection_heard(struct tcp_connection *c, uint64_t now_us)
 {
-    c->is_proven = true;
     c->passed_us = now_us;
 }
 
@@ -54,11 +54,15 @@ struct tcp_output_sent tcp_connection_wrote(struct tcp_connection *c, size_t len
     return tcp_output_wrote(&c->out, len);
 }
 
-enum tcp_end tcp_connection_overdue(const struct tcp_connection *c, uint64_t now_us)
+enum tcp_end tcp_connection_overdue(const struct tcp_connection *c, enum tcp_place_state state,
+                                    uint64_t now_us)
 {
-    if (!c->is_proven) {
-        const bool is_late = time_since(c->opened_us, now_us) >= TCP_FIRST_FRAME_US;
-        return is_late ? TCP_END_FIRST_LATE : TCP_END_NONE;
+    const uint64_t age_us = time_since(c->opened_us, now_us);
+    if (state == TCP_PLACE_NEW) {
+        return age_us >= TCP_FIRST_FRAME_US ? TCP_END_FIRST_LATE : TCP_END_NONE;
+    }
+    if (state == TCP_PLACE_HALF_OPEN) {
+        return age_us >= TCP_UNANSWERED_US ? TCP_END_UNANSWERED : TCP_END_NONE;
     }
     if (tcp_output_frame_count(&c->out) > 0 && time_since(c->progress_us, now_us) >= TCP_STUCK_US) {
         return TCP_END_STUCK;

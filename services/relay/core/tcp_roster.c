@@ -1,4 +1,4 @@
-/* tcp_roster.c - places in chains by address; the unproven ones also in the order they came in */
+/* tcp_roster.c - places in chains by address; those not confirmed also in the order they came */
 #include "services/relay/core/tcp_roster.h"
 
 #include <assert.h>
@@ -6,14 +6,13 @@
 
 #define NONE TCP_ROSTER_NONE
 
-enum place_state { PLACE_FREE, PLACE_UNPROVEN, PLACE_PROVEN };
-
 struct place {
     struct net_addr client;
     uint32_t next;  /* in its chain, or among the free */
-    uint32_t older; /* among the unproven */
+    uint32_t older; /* among those not confirmed */
     uint32_t newer;
-    enum place_state state;
+    enum tcp_place_state state;
+    struct flow_owner owner; /* of a confirmed one */
 };
 
 struct tcp_roster {
@@ -21,10 +20,10 @@ struct tcp_roster {
     size_t cap;
     size_t address_max;
     uint32_t free;
-    uint32_t oldest; /* of the unproven */
+    uint32_t oldest; /* of those not confirmed */
     uint32_t newest;
-    size_t proven_count;
-    size_t unproven_count;
+    size_t count[TCP_PLACE_STATE_COUNT];
+    struct session_tally *confirmed;
     uint32_t chain_count; /* a power of two */
     uint32_t *chain;      /* by the hash of an address: its first place */
     struct place *place;
@@ -43,13 +42,15 @@ struct tcp_roster *tcp_roster_create(size_t cap, size_t address_max, struct flow
     r->address_max = address_max;
     r->oldest = NONE;
     r->newest = NONE;
+    r->count[TCP_PLACE_FREE] = cap;
     r->chain_count = 1;
     while (r->chain_count < cap) {
         r->chain_count *= 2;
     }
     r->chain = calloc(r->chain_count, sizeof(r->chain[0]));
     r->place = calloc(cap, sizeof(r->place[0]));
-    if (r->chain == NULL || r->place == NULL) {
+    r->confirmed = session_tally_create(cap, seed);
+    if (r->chain == NULL || r->place == NULL || r->confirmed == NULL) {
         tcp_roster_destroy(r);
         return NULL;
     }
@@ -69,6 +70,7 @@ void tcp_roster_destroy(struct tcp_roster *r)
     }
     free(r->chain);
     free(r->place);
+    session_tally_destroy(r->confirmed);
     free(r);
 }
 
@@ -92,21 +94,26 @@ bool tcp_roster_has_share(const struct tcp_roster *r, const struct net_addr *cli
     return count < r->address_max;
 }
 
-static void append_unproven(struct tcp_roster *r, uint32_t i)
+static void append_unconfirmed(struct tcp_roster *r, uint32_t i)
 {
     r->place[i].older = r->newest;
     r->place[i].newer = NONE;
     *(r->newest == NONE ? &r->oldest : &r->place[r->newest].newer) = i;
     r->newest = i;
-    r->unproven_count++;
 }
 
-static void remove_unproven(struct tcp_roster *r, uint32_t i)
+static void remove_unconfirmed(struct tcp_roster *r, uint32_t i)
 {
     const struct place *p = &r->place[i];
     *(p->older == NONE ? &r->oldest : &r->place[p->older].newer) = p->newer;
     *(p->newer == NONE ? &r->newest : &r->place[p->newer].older) = p->older;
-    r->unproven_count--;
+}
+
+static void set_state(struct tcp_roster *r, struct place *p, enum tcp_place_state state)
+{
+    r->count[p->state]--;
+    p->state = state;
+    r->count[state]++;
 }
 
 uint32_t tcp_roster_enter(struct tcp_roster *r, const struct net_addr *client)
@@ -119,35 +126,45 @@ uint32_t tcp_roster_enter(struct tcp_roster *r, const struct net_addr *client)
     uint32_t *chain = chain_of(r, client);
     r->free = p->next;
     p->client = *client;
-    p->state = PLACE_UNPROVEN;
+    set_state(r, p, TCP_PLACE_NEW);
     p->next = *chain;
     *chain = i;
-    append_unproven(r, i);
+    append_unconfirmed(r, i);
     return i;
 }
 
-uint32_t tcp_roster_oldest_unproven(const struct tcp_roster *r)
+uint32_t tcp_roster_oldest_unconfirmed(const struct tcp_roster *r)
 {
     return r->oldest;
 }
 
-void tcp_roster_prove(struct tcp_roster *r, uint32_t place)
+void tcp_roster_half_open(struct tcp_roster *r, uint32_t place)
 {
     struct place *p = &r->place[place];
-    assert(p->state == PLACE_UNPROVEN);
+    assert(p->state == TCP_PLACE_NEW);
     assert(tcp_roster_find(r, &p->client) == NONE);
-    remove_unproven(r, place);
-    p->state = PLACE_PROVEN;
-    r->proven_count++;
+    set_state(r, p, TCP_PLACE_HALF_OPEN);
+}
+
+bool tcp_roster_confirm(struct tcp_roster *r, uint32_t place, struct flow_owner owner)
+{
+    struct place *p = &r->place[place];
+    assert(p->state == TCP_PLACE_HALF_OPEN);
+    if (!session_tally_add(r->confirmed, owner)) {
+        return false;
+    }
+    p->owner = owner;
+    remove_unconfirmed(r, place);
+    set_state(r, p, TCP_PLACE_CONFIRMED);
+    return true;
 }
 
 /* A chain begins with its newest place. */
-static uint32_t find(const struct tcp_roster *r, const struct net_addr *client,
-                     enum place_state state)
+static uint32_t find(const struct tcp_roster *r, const struct net_addr *client, bool is_new)
 {
     uint32_t i = *chain_of(r, client);
-    while (i != NONE &&
-           (r->place[i].state != state || !net_addr_equal(&r->place[i].client, client))) {
+    while (i != NONE && ((r->place[i].state == TCP_PLACE_NEW) != is_new ||
+                         !net_addr_equal(&r->place[i].client, client))) {
         i = r->place[i].next;
     }
     return i;
@@ -155,39 +172,39 @@ static uint32_t find(const struct tcp_roster *r, const struct net_addr *client,
 
 uint32_t tcp_roster_find(const struct tcp_roster *r, const struct net_addr *client)
 {
-    return find(r, client, PLACE_PROVEN);
+    return find(r, client, false);
 }
 
-uint32_t tcp_roster_find_unproven(const struct tcp_roster *r, const struct net_addr *client)
+uint32_t tcp_roster_find_new(const struct tcp_roster *r, const struct net_addr *client)
 {
-    return find(r, client, PLACE_UNPROVEN);
+    return find(r, client, true);
 }
 
 void tcp_roster_leave(struct tcp_roster *r, uint32_t place)
 {
     struct place *p = &r->place[place];
-    assert(p->state != PLACE_FREE);
-    if (p->state == PLACE_UNPROVEN) {
-        remove_unproven(r, place);
+    assert(p->state != TCP_PLACE_FREE);
+    if (p->state == TCP_PLACE_CONFIRMED) {
+        session_tally_remove(r->confirmed, p->owner);
     } else {
-        r->proven_count--;
+        remove_unconfirmed(r, place);
     }
     uint32_t *link = chain_of(r, &p->client);
     while (*link != place) {
         link = &r->place[*link].next;
     }
     *link = p->next;
-    p->state = PLACE_FREE;
+    set_state(r, p, TCP_PLACE_FREE);
     p->next = r->free;
     r->free = place;
 }
 
-size_t tcp_roster_proven_count(const struct tcp_roster *r)
+enum tcp_place_state tcp_roster_state(const struct tcp_roster *r, uint32_t place)
 {
-    return r->proven_count;
+    return r->place[place].state;
 }
 
-size_t tcp_roster_unproven_count(const struct tcp_roster *r)
+size_t tcp_roster_count(const struct tcp_roster *r, enum tcp_place_state state)
 {
-    return r->unproven_count;
+    return r->count[state];
 }
