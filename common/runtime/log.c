@@ -44,6 +44,9 @@ struct line {
     size_t len;
 };
 
+/* Stands in a body for a quote of the format: one that came with a value is another byte. */
+#define QUOTE '\x1e'
+
 /* Leaves most of a line for the event. */
 #define SERVICE_LEN_MAX 32
 
@@ -177,16 +180,6 @@ static size_t span(struct bytes_view text, size_t from, char end)
     return found == NULL ? text.len - from : (size_t)(found - text.data) - from;
 }
 
-/* A quoted value ends at a quote before a space or the end: a fault may quote a word itself. */
-static size_t quoted_value_len(struct bytes_view body, size_t from)
-{
-    size_t at = from + span(body, from, '"');
-    while (at + 1 < body.len && body.data[at + 1] != ' ') {
-        at += 1 + span(body, at + 1, '"');
-    }
-    return at - from;
-}
-
 /* A bare value lasts until the next ` key=`, so that no word of a careless value is lost. */
 static size_t bare_value_len(struct bytes_view body, size_t from)
 {
@@ -212,9 +205,9 @@ static void add_json_body(struct line *line, struct bytes_view body)
         if (at > body.len) {
             return; /* words without a value */
         }
-        const bool is_quoted = at < body.len && body.data[at] == '"';
+        const bool is_quoted = at < body.len && body.data[at] == QUOTE;
         at += is_quoted ? 1 : 0;
-        const size_t value_len = is_quoted ? quoted_value_len(body, at) : bare_value_len(body, at);
+        const size_t value_len = is_quoted ? span(body, at, QUOTE) : bare_value_len(body, at);
         fits = add_json_field(line, key, bytes_view_of(body.data + at, value_len));
         at += value_len + (is_quoted ? 1 : 0);
     }
@@ -237,8 +230,15 @@ static void compose_text(struct line *line, const char *stamp, const char *level
     const int prefix_len = snprintf(line->text, sizeof(line->text) - LINE_END_BYTES,
                                     "ts=%s level=%s service=%s ", stamp, level, output.service);
     line->len = (size_t)prefix_len;
-    const size_t room = sizeof(line->text) - LINE_END_BYTES - line->len;
-    (void)line_add(line, (const char *)body.data, body.len < room ? body.len : room);
+    bool is_inside = false;
+    bool fits = true;
+    for (size_t i = 0; fits && i < body.len; i++) {
+        const char escaped[2] = {'\\', (char)body.data[i]};
+        const bool is_quote = escaped[1] == QUOTE;
+        const bool is_special = is_inside && (escaped[1] == '"' || escaped[1] == '\\');
+        is_inside ^= is_quote;
+        fits = line_add(line, is_quote ? "\"" : escaped + !is_special, is_special ? 2 : 1);
+    }
     line_end(line, "\n");
 }
 
@@ -252,6 +252,26 @@ static void compose_json(struct line *line, const char *stamp, const char *level
     line_end(line, "}\n");
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* the caller's was checked */
+
+static size_t format_body(char body[LOG_LINE_BYTES], const char *format, va_list arguments)
+{
+    char marked[LOG_LINE_BYTES];
+    const size_t format_len = strlen(format);
+    assert(format_len < sizeof(marked));
+    for (size_t i = 0; i <= format_len; i++) {
+        marked[i] = format[i];
+        if (format[i] == '"') {
+            marked[i] = QUOTE;
+        }
+    }
+    (void)vsnprintf(body, LOG_LINE_BYTES, marked, arguments);
+    return strlen(body);
+}
+
+#pragma GCC diagnostic pop
+
 void log_write(enum log_level level, const char *format, ...)
 {
     if ((int)level < atomic_load_explicit(&level_min_now, memory_order_relaxed)) {
@@ -260,12 +280,11 @@ void log_write(enum log_level level, const char *format, ...)
     char body[LOG_LINE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(body, sizeof(body), format, arguments);
+    const size_t body_len = format_body(body, format, arguments);
     va_end(arguments);
-    const size_t body_len = strlen(body);
     /* Whatever a value holds, one event stays one line of ASCII. */
     for (size_t i = 0; i < body_len; i++) {
-        if (body[i] < ' ' || body[i] > '~') {
+        if ((body[i] < ' ' || body[i] > '~') && body[i] != QUOTE) {
             body[i] = '?';
         }
     }

@@ -4,7 +4,8 @@
  * Form:    text `ts=... level=... service=... event key=value ...`; json has the same keys, the
  *          event under "event", every value a string.
  *          The event name comes first in `format`: log_info("session.closed id=%u reason=%s", ...).
- *          A value with spaces stands in double quotes: fault="bind udp: Address already in use".
+ *          A value with spaces stands in double quotes, which the format holds: fault=\"%s\". A
+ *          quote or a backslash inside gets a backslash.
  * Rules:   never a packet's content, never keys or passwords; addresses and ufrags at debug only.
  *          A value from outside goes through log_escape. Nothing a stranger sends may produce an
  *          unbounded number of lines: count it, or ask log_limit_pass first.
