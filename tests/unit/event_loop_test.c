@@ -257,6 +257,7 @@ static void a_train_of_a_relay_reaches_each_call_and_is_answered_by_a_train(void
     assert_int_equal(metric_get(&event_loop_uplink(w.loop)->no_session), TRAIN_CALLS);
     const bool has_trains = metric_get(&udp_sender_counters(sender)->mode) == UDP_SEND_TRAINS;
     assert_int_equal(metric_get(&udp_sender_counters(sender)->trains), has_trains);
+    loopback_shard_wait_for(&event_loop_trains(w.loop)->trains, has_trains); /* told when sent */
     assert_int_equal(metric_get(&event_loop_trains(w.loop)->trains) > 0, has_trains);
     udp_sender_destroy(sender);
     loopback_shard_close(&w);
