@@ -2,6 +2,8 @@
 #include "tests/redis_server.h"
 
 #include "services/relay/flow_cache/flow_cache.h"
+#include "services/relay/flow_cache/flow_cache_connection.h"
+#include "services/relay/flow_cache/flow_cache_queue.h"
 #include "services/relay/flow_cache/flow_cache_retry.h"
 
 #include "common/runtime/log.h"

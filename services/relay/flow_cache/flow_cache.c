@@ -5,6 +5,7 @@
 #include "common/runtime/log.h"
 #include "common/runtime/name_resolver.h"
 #include "services/relay/flow_cache/flow_cache_connection.h"
+#include "services/relay/flow_cache/flow_cache_queue.h"
 #include "services/relay/flow_cache/flow_cache_retry.h"
 
 #include <errno.h>

@@ -7,10 +7,8 @@
  * Gives:   answers to the port that asked, when there is one: a look-up that Redis does not answer
  *          is never answered here either. The worker keeps the time (hold_queue.h).
  * Owns:    the thread, its name look-ups, a copy of the password (cleansed at stop).
- * Bounds:  FLOW_CACHE_REQUESTS in the pipe, FLOW_CACHE_STORES_MAX flows that wait to be written
- *          (the oldest gives its place), FLOW_CACHE_LOOKUPS_MAX look-ups that wait for
- *          FLOW_CACHE_LOOKUP_LIFE_US (likewise), FLOW_CACHE_IN_FLIGHT_MAX commands without an
- *          answer. An answer that is FLOW_CACHE_PATIENCE_US late ends the connection.
+ * Bounds:  FLOW_CACHE_REQUESTS in the pipe; what waits, flow_cache_queue.h; what Redis was asked
+ *          and has not answered, flow_cache_connection.h.
  * Fails:   is away while Redis is, and tries again (flow_cache_retry.h). Only a good answer makes
  *          it of use again.
  * Threads: start and stop belong to main, stop after the workers have ended.
@@ -19,28 +17,12 @@
 #define EARSHOT_FLOW_CACHE_H
 
 #include "common/base/status.h"
-#include "common/base/time_us.h"
 #include "common/runtime/metrics.h"
-#include "services/relay/core/flow_cache_text.h"
+#include "services/relay/flow_cache/flow_cache_request.h"
 #include "services/relay/flow_cache/flow_cache_url.h"
 
-#define FLOW_CACHE_PORTS_MAX      32
-#define FLOW_CACHE_REQUESTS       4096
-#define FLOW_CACHE_STORES_MAX     8192
-#define FLOW_CACHE_LOOKUPS_MAX    1024
-#define FLOW_CACHE_LOOKUP_LIFE_US (20 * US_PER_MS)
-#define FLOW_CACHE_IN_FLIGHT_MAX  256
-#define FLOW_CACHE_PATIENCE_US    US_PER_S
-#define FLOW_CACHE_ENTRY_LIFE_S   120
-
-/* What Redis said of a client. */
-enum flow_cache_result {
-    FLOW_CACHE_FOUND,
-    FLOW_CACHE_ABSENT,
-    FLOW_CACHE_MALFORMED, /* not a value of ours, or not even a string */
-    FLOW_CACHE_REFUSED,   /* an error: Redis is loading, or we may not read */
-    FLOW_CACHE_RESULT_COUNT
-};
+#define FLOW_CACHE_PORTS_MAX 32
+#define FLOW_CACHE_REQUESTS  4096
 
 struct flow_cache_answer {
     struct net_addr client;

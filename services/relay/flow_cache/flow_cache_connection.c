@@ -40,8 +40,8 @@ struct flow_cache_connection {
     struct debt debt[COMMANDS_MAX]; /* a ring */
     size_t first;
     size_t count;
-    size_t owed[2];   /* by kind of request */
-    uint64_t sent_us; /* the last command */
+    size_t owed[FLOW_CACHE_REQUEST_KIND_COUNT]; /* by kind of request */
+    uint64_t sent_us;                           /* the last command */
     bool is_greeted;
 };
 

@@ -16,8 +16,14 @@
 #ifndef EARSHOT_FLOW_CACHE_CONNECTION_H
 #define EARSHOT_FLOW_CACHE_CONNECTION_H
 
-#include "services/relay/flow_cache/flow_cache_queue.h"
+#include "common/base/status.h"
+#include "common/base/time_us.h"
+#include "services/relay/flow_cache/flow_cache_request.h"
+#include "services/relay/flow_cache/flow_cache_url.h"
 
+#define FLOW_CACHE_IN_FLIGHT_MAX    256
+#define FLOW_CACHE_PATIENCE_US      US_PER_S
+#define FLOW_CACHE_ENTRY_LIFE_S     120
 #define FLOW_CACHE_IDLE_US          US_PER_S
 #define FLOW_CACHE_ANSWER_BYTES_MAX 65536
 #define FLOW_CACHE_REFUSAL_CAP      80

@@ -11,7 +11,7 @@ struct ring {
 };
 
 struct flow_cache_queue {
-    struct ring ring[2]; /* by kind */
+    struct ring ring[FLOW_CACHE_REQUEST_KIND_COUNT]; /* by kind */
     struct flow_cache_request lookup[FLOW_CACHE_LOOKUPS_MAX];
     struct flow_cache_request store[FLOW_CACHE_STORES_MAX];
 };

@@ -10,17 +10,12 @@
 #ifndef EARSHOT_FLOW_CACHE_QUEUE_H
 #define EARSHOT_FLOW_CACHE_QUEUE_H
 
-#include "services/relay/flow_cache/flow_cache.h"
+#include "common/base/time_us.h"
+#include "services/relay/flow_cache/flow_cache_request.h"
 
-enum flow_cache_request_kind { FLOW_CACHE_LOOK_UP, FLOW_CACHE_STORE };
-
-struct flow_cache_request {
-    enum flow_cache_request_kind kind;
-    uint32_t port;     /* LOOK_UP: who asked, */
-    uint64_t asked_us; /* and when */
-    struct flow_cache_key key;
-    struct cached_flow flow; /* STORE */
-};
+#define FLOW_CACHE_STORES_MAX     8192
+#define FLOW_CACHE_LOOKUPS_MAX    1024
+#define FLOW_CACHE_LOOKUP_LIFE_US (20 * US_PER_MS)
 
 struct flow_cache_queue;
 
