@@ -172,8 +172,38 @@ static void answers_belong_to_requests_in_their_order(void **state)
         assert_int_equal(flow_cache_connection_take(s.connection, &reply, &s.fault),
                          is_last ? FLOW_CACHE_NONE : FLOW_CACHE_REPLY);
     }
-    assert_int_equal(flow_cache_connection_in_flight(s.connection), 0);
+    assert_int_equal(flow_cache_connection_owes(s.connection, FLOW_CACHE_LOOK_UP), 0);
+    assert_int_equal(flow_cache_connection_owes(s.connection, FLOW_CACHE_STORE), 0);
     close_server(&s);
+}
+
+/* A flood of look-ups that Redis is slow to answer, or of stores. */
+static void neither_kind_takes_the_others_room(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < FLOW_CACHE_REQUEST_KIND_COUNT; i++) {
+        const enum flow_cache_request_kind kind = (enum flow_cache_request_kind)i;
+        const enum flow_cache_request_kind other =
+            kind == FLOW_CACHE_STORE ? FLOW_CACHE_LOOK_UP : FLOW_CACHE_STORE;
+        struct server s;
+        struct flow_cache_reply reply;
+        open_greeted(&s);
+        for (size_t sent = 0; sent < FLOW_CACHE_IN_FLIGHT_MAX; sent++) {
+            assert_true(flow_cache_connection_has_room(s.connection, kind));
+            send_request(&s, kind, 0);
+        }
+        assert_false(flow_cache_connection_has_room(s.connection, kind));
+        for (size_t sent = 0; sent < FLOW_CACHE_IN_FLIGHT_MAX; sent++) {
+            assert_true(flow_cache_connection_has_room(s.connection, other));
+            send_request(&s, other, 0);
+        }
+        assert_false(flow_cache_connection_has_room(s.connection, other));
+        say(&s, kind == FLOW_CACHE_STORE ? "+OK\r\n" : "$0\r\n\r\n");
+        assert_int_equal(take(&s, &reply), FLOW_CACHE_REPLY);
+        assert_true(flow_cache_connection_has_room(s.connection, kind));
+        assert_false(flow_cache_connection_has_room(s.connection, other));
+        close_server(&s);
+    }
 }
 
 static void an_answer_may_come_byte_by_byte(void **state)
@@ -323,7 +353,7 @@ static void a_client_without_a_text_is_not_asked_for(void **state)
     assert_true(net_addr_parse("[fe80::1]:5", &request.key.client));
     request.key.client.scope = 2;
     assert_false(flow_cache_connection_send(s.connection, &request, START_US));
-    assert_int_equal(flow_cache_connection_in_flight(s.connection), 0);
+    assert_int_equal(flow_cache_connection_owes(s.connection, FLOW_CACHE_LOOK_UP), 0);
     assert_false(flow_cache_connection_has_output(s.connection));
     close_server(&s);
 }
@@ -335,6 +365,7 @@ int main(void)
         cmocka_unit_test(a_greeting_that_is_refused_is_a_fault_that_says_why),
         cmocka_unit_test(commands_are_those_of_the_documents),
         cmocka_unit_test(answers_belong_to_requests_in_their_order),
+        cmocka_unit_test(neither_kind_takes_the_others_room),
         cmocka_unit_test(an_answer_may_come_byte_by_byte),
         cmocka_unit_test(a_hostile_answer_ends_the_connection),
         cmocka_unit_test(an_answer_without_end_is_not_kept),

@@ -19,8 +19,6 @@
 #define REQUESTS_A_READ 64
 #define ANSWERS         1024
 #define STOP_LOOK_US    (100 * US_PER_MS)
-/* Stores leave room for look-ups, which somebody waits for. */
-#define STORES_IN_FLIGHT_MAX (FLOW_CACHE_IN_FLIGHT_MAX / 2)
 
 static_assert(sizeof(struct flow_cache_request) <= PIPE_BUF, "the kernel writes it whole");
 static_assert(sizeof(struct flow_cache_answer) <= PIPE_BUF, "the kernel writes it whole");
@@ -242,14 +240,17 @@ static bool take_replies(struct flow_cache *c, struct fault *fault, uint64_t now
     return taken == FLOW_CACHE_NONE;
 }
 
-/* The next request that may be sent now. */
+static bool take_request(struct flow_cache *c, enum flow_cache_request_kind kind,
+                         struct flow_cache_request *out)
+{
+    return flow_cache_connection_has_room(c->connection, kind) &&
+           flow_cache_queue_take(c->queue, kind, out);
+}
+
+/* The next request that may be sent now: somebody waits for look-ups. */
 static bool next_request(struct flow_cache *c, struct flow_cache_request *out)
 {
-    const size_t in_flight = flow_cache_connection_in_flight(c->connection);
-    return (in_flight < FLOW_CACHE_IN_FLIGHT_MAX &&
-            flow_cache_queue_take(c->queue, FLOW_CACHE_LOOK_UP, out)) ||
-           (in_flight < STORES_IN_FLIGHT_MAX &&
-            flow_cache_queue_take(c->queue, FLOW_CACHE_STORE, out));
+    return take_request(c, FLOW_CACHE_LOOK_UP, out) || take_request(c, FLOW_CACHE_STORE, out);
 }
 
 static void send_requests(struct flow_cache *c, uint64_t now_us)

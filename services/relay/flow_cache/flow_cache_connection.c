@@ -13,7 +13,7 @@
 
 #define ARGUMENTS_MAX   5
 #define GREETINGS_MAX   3 /* AUTH, SELECT, PING */
-#define COMMANDS_MAX    (FLOW_CACHE_IN_FLIGHT_MAX + GREETINGS_MAX)
+#define COMMANDS_MAX    (FLOW_CACHE_REQUEST_KIND_COUNT * FLOW_CACHE_IN_FLIGHT_MAX + GREETINGS_MAX)
 #define NUMBER_CAP      12
 #define WRONG_TYPE_TEXT "WRONGTYPE"
 #define LAST_BYTE_READ  "128"
@@ -158,9 +158,10 @@ bool flow_cache_connection_is_greeted(const struct flow_cache_connection *c)
     return c->is_greeted;
 }
 
-size_t flow_cache_connection_in_flight(const struct flow_cache_connection *c)
+bool flow_cache_connection_has_room(const struct flow_cache_connection *c,
+                                    enum flow_cache_request_kind kind)
 {
-    return c->count;
+    return c->owed[kind] < FLOW_CACHE_IN_FLIGHT_MAX;
 }
 
 size_t flow_cache_connection_owes(const struct flow_cache_connection *c,
@@ -176,7 +177,7 @@ bool flow_cache_connection_send(struct flow_cache_connection *c,
     char value[FLOW_CACHE_VALUE_BYTES_MAX + 1];
     char life[NUMBER_CAP];
     const bool is_store = request->kind == FLOW_CACHE_STORE;
-    assert(c->is_greeted && c->count < FLOW_CACHE_IN_FLIGHT_MAX);
+    assert(c->is_greeted && flow_cache_connection_has_room(c, request->kind));
     if (!flow_cache_write_key(&request->key, key) ||
         (is_store && !flow_cache_write_value(&request->flow, value))) {
         return false;

@@ -3,7 +3,8 @@
  *
  * Hides hiredis. Commands go out in order and answers come in the same order, so a ring of what is
  * owed says whose an answer is.
- * Takes:   look-ups and stores, at most FLOW_CACHE_IN_FLIGHT_MAX without an answer (asserted).
+ * Takes:   look-ups and stores, at most FLOW_CACHE_IN_FLIGHT_MAX of each without an answer
+ *          (asserted): neither kind can take the other one's room, however many come.
  * Gives:   what Redis said of each. The connection introduces itself (password, database, a PING);
  *          it is good for anything only after the PONG, and is asked for another one whenever it
  *          was idle for FLOW_CACHE_IDLE_US: Redis is not believed to be there because a connect
@@ -21,7 +22,7 @@
 #include "services/relay/flow_cache/flow_cache_request.h"
 #include "services/relay/flow_cache/flow_cache_url.h"
 
-#define FLOW_CACHE_IN_FLIGHT_MAX    256
+#define FLOW_CACHE_IN_FLIGHT_MAX    128
 #define FLOW_CACHE_PATIENCE_US      US_PER_S
 #define FLOW_CACHE_ENTRY_LIFE_S     120
 #define FLOW_CACHE_IDLE_US          US_PER_S
@@ -46,7 +47,9 @@ void flow_cache_connection_close(struct flow_cache_connection *c);
 int flow_cache_connection_fd(const struct flow_cache_connection *c);
 bool flow_cache_connection_has_output(const struct flow_cache_connection *c);
 bool flow_cache_connection_is_greeted(const struct flow_cache_connection *c);
-size_t flow_cache_connection_in_flight(const struct flow_cache_connection *c);
+/* Whether one more of this kind may be sent. */
+bool flow_cache_connection_has_room(const struct flow_cache_connection *c,
+                                    enum flow_cache_request_kind kind);
 /* Requests of this kind that have no answer yet. */
 size_t flow_cache_connection_owes(const struct flow_cache_connection *c,
                                   enum flow_cache_request_kind kind);
