@@ -3,6 +3,7 @@
 
 #include "services/relay/flow_cache/flow_cache_connection.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 
@@ -98,6 +99,50 @@ static void it_introduces_itself_in_order(void **state)
     assert_string_equal(text, "*3\r\n$4\r\nAUTH\r\n$5\r\nrelay\r\n$6\r\nsecret\r\n"
                               "*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n*1\r\n$4\r\nPING\r\n");
     close_server(&s);
+}
+
+/* How often these bytes stand in what malloc has given out or got back. */
+static unsigned copies_on_the_heap(const char *text, size_t len)
+{
+    char line[512];
+    unsigned count = 0;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    assert_non_null(maps);
+    while (fgets(line, sizeof(line), maps) != NULL) {
+        uintptr_t begin = 0;
+        uintptr_t end = 0;
+        if (strstr(line, "[heap]") == NULL ||
+            sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &begin, &end) != 2) {
+            continue;
+        }
+        const char *at = (const char *)begin;
+        while ((at = memmem(at, (size_t)(end - (uintptr_t)at), text, len)) != NULL) {
+            count++;
+            at++;
+        }
+    }
+    (void)fclose(maps);
+    return count;
+}
+
+static void no_copy_of_the_password_stays_behind(void **state)
+{
+    static const char password[] = "unmistakable-0815-password"; /* not on the heap */
+    static char said[256];
+    static char url[256];
+    struct server s;
+    (void)state;
+    (void)snprintf(url, sizeof(url), "redis://relay:%s@127.0.0.1:1/3", password);
+    open_silent(&s, url);
+    assert_int_equal(copies_on_the_heap(password, strlen(password)), 1); /* it can be found */
+    hear(&s, "PING\r\n", said, sizeof(said));
+    assert_non_null(strstr(said, password));
+    assert_int_equal(copies_on_the_heap(password, strlen(password)), 0);
+    close_server(&s);
+
+    open_silent(&s, url); /* and is closed before it could be sent */
+    close_server(&s);
+    assert_int_equal(copies_on_the_heap(password, strlen(password)), 0);
 }
 
 static void a_greeting_that_is_refused_is_a_fault_that_says_why(void **state)
@@ -362,6 +407,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_introduces_itself_in_order),
+        cmocka_unit_test(no_copy_of_the_password_stays_behind),
         cmocka_unit_test(a_greeting_that_is_refused_is_a_fault_that_says_why),
         cmocka_unit_test(commands_are_those_of_the_documents),
         cmocka_unit_test(answers_belong_to_requests_in_their_order),

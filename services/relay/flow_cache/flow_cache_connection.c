@@ -2,19 +2,24 @@
  *
  * Not the asynchronous half of hiredis: its callbacks run inside of our calls, and also while a
  * connection is freed. The synchronous half on a socket that does not block does the same work and
- * is polled like everything else here (docs/decisions/0025-flow-cache.md). */
+ * is polled like everything else here (docs/decisions/0025-flow-cache.md).
+ *
+ * AUTH does not pass through hiredis, which copies a command three times and cleanses none. */
 #include "services/relay/flow_cache/flow_cache_connection.h"
 
 #include "common/runtime/log.h"
 
+#include <errno.h>
 #include <hiredis/hiredis.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #define ARGUMENTS_MAX   5
 #define GREETINGS_MAX   3 /* AUTH, SELECT, PING */
 #define COMMANDS_MAX    (FLOW_CACHE_REQUEST_KIND_COUNT * FLOW_CACHE_IN_FLIGHT_MAX + GREETINGS_MAX)
 #define NUMBER_CAP      12
+#define AUTH_CAP        (FLOW_CACHE_USER_CAP + FLOW_CACHE_PASSWORD_CAP + 64)
 #define WRONG_TYPE_TEXT "WRONGTYPE"
 #define LAST_BYTE_READ  "128"
 
@@ -43,6 +48,10 @@ struct flow_cache_connection {
     size_t owed[FLOW_CACHE_REQUEST_KIND_COUNT]; /* by kind of request */
     uint64_t sent_us;                           /* the last command */
     bool is_greeted;
+
+    char auth[AUTH_CAP]; /* what goes first; zeros when it is sent */
+    size_t auth_len;
+    size_t auth_sent;
 };
 
 /* We ask for nothing that a list answers. A list is memory that grows until its end comes. */
@@ -85,25 +94,39 @@ static bool say(struct flow_cache_connection *c, enum command command, const cha
     return true;
 }
 
+static void write_auth(struct flow_cache_connection *c, const struct flow_cache_url *url)
+{
+    const size_t password_len = strlen(url->password);
+    const int len =
+        url->user[0] == '\0'
+            ? snprintf(c->auth, sizeof(c->auth), "*2\r\n$4\r\nAUTH\r\n$%zu\r\n%s\r\n", password_len,
+                       url->password)
+            : snprintf(c->auth, sizeof(c->auth), "*3\r\n$4\r\nAUTH\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n",
+                       strlen(url->user), url->user, password_len, url->password);
+    assert(len > 0 && (size_t)len < sizeof(c->auth));
+    c->auth_len = (size_t)len;
+}
+
+static void forget_auth(struct flow_cache_connection *c)
+{
+    explicit_bzero(c->auth, sizeof(c->auth));
+    c->auth_len = 0;
+    c->auth_sent = 0;
+}
+
 static bool greet(struct flow_cache_connection *c, const struct flow_cache_url *url,
                   uint64_t now_us)
 {
     char database[NUMBER_CAP];
-    const char *const auth[] = {"AUTH", url->user, url->password};
-    const char *const auth_default[] = {"AUTH", url->password};
     const char *const select[] = {"SELECT", database};
     const char *const ping[] = {"PING"};
     (void)snprintf(database, sizeof(database), "%u", url->database);
-    bool is_said = true;
-    if (url->user[0] != '\0') {
-        is_said = say(c, COMMAND_AUTH, auth, COUNT_OF(auth), now_us);
-    } else if (url->password[0] != '\0') {
-        is_said = say(c, COMMAND_AUTH, auth_default, COUNT_OF(auth_default), now_us);
+    if (url->user[0] != '\0' || url->password[0] != '\0') {
+        write_auth(c, url);
+        owe(c, COMMAND_AUTH, &(struct flow_cache_request){0}, now_us);
     }
-    if (url->database != 0) {
-        is_said = is_said && say(c, COMMAND_SELECT, select, COUNT_OF(select), now_us);
-    }
-    return is_said && say(c, COMMAND_PING, ping, COUNT_OF(ping), now_us);
+    return (url->database == 0 || say(c, COMMAND_SELECT, select, COUNT_OF(select), now_us)) &&
+           say(c, COMMAND_PING, ping, COUNT_OF(ping), now_us);
 }
 
 struct flow_cache_connection *flow_cache_connection_open(const struct net_addr *address,
@@ -140,6 +163,7 @@ void flow_cache_connection_close(struct flow_cache_connection *c)
         return;
     }
     redisFree(c->redis);
+    forget_auth(c);
     free(c);
 }
 
@@ -150,7 +174,7 @@ int flow_cache_connection_fd(const struct flow_cache_connection *c)
 
 bool flow_cache_connection_has_output(const struct flow_cache_connection *c)
 {
-    return sdslen(c->redis->obuf) > 0;
+    return c->auth_len > 0 || sdslen(c->redis->obuf) > 0;
 }
 
 bool flow_cache_connection_is_greeted(const struct flow_cache_connection *c)
@@ -200,10 +224,29 @@ static bool library_fault(const struct flow_cache_connection *c, struct fault *f
     return fault_set(fault, FAULT_LIBRARY, "%s", c->redis->errstr);
 }
 
+/* What the socket takes of it. */
+static bool write_out_auth(struct flow_cache_connection *c, struct fault *fault)
+{
+    const ssize_t sent = send(c->redis->fd, c->auth + c->auth_sent, c->auth_len - c->auth_sent,
+                              MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0) {
+        return errno == EAGAIN || errno == EINTR ||
+               fault_set(fault, FAULT_SYSTEM, "%s", strerror(errno));
+    }
+    c->auth_sent += (size_t)sent;
+    if (c->auth_sent == c->auth_len) {
+        forget_auth(c);
+    }
+    return true;
+}
+
 bool flow_cache_connection_write(struct flow_cache_connection *c, struct fault *fault)
 {
     int is_done = 0;
-    return !flow_cache_connection_has_output(c) ||
+    if (c->auth_len > 0 && !write_out_auth(c, fault)) {
+        return false;
+    }
+    return c->auth_len > 0 || sdslen(c->redis->obuf) == 0 ||
            redisBufferWrite(c->redis, &is_done) == REDIS_OK || library_fault(c, fault);
 }
 

@@ -12,6 +12,7 @@
  * Fails:   with a fault, after which it can only be closed: what the socket says; an answer that is
  *          FLOW_CACHE_PATIENCE_US late, longer than FLOW_CACHE_ANSWER_BYTES_MAX, a list, or
  *          nobody's.
+ * Secret:  the password is in the connection from open until it is sent, then cleansed.
  * Time:    next_timeout when the clock alone changes something.
  */
 #ifndef EARSHOT_FLOW_CACHE_CONNECTION_H
