@@ -194,7 +194,7 @@ static void what_cannot_be_done_leaves_nothing_behind(void **state)
     assert_true(world_answer_is(422, "as told"));
     (void)patch("/whip/rtc_x", "*");
     assert_true(world_answer_is(404, "call_id_not_found"));
-    world.is_silent = true;
+    world_be_silent();
     (void)patch(path, "*");
     assert_true(world_answer_is(503, "Retry-After: 1"));
     assert_int_equal(patches(CALL_PATCH_REFUSED), 1);

@@ -76,7 +76,7 @@ static void a_silent_transceiver_is_told_to_forget(void **state)
 {
     (void)state;
     world_start_transceiver();
-    world.is_silent = true;
+    world_be_silent();
     (void)world_offer("v=0\r\n");
     assert_true(world_answer_is(503, "No transceiver answers."));
     assert_int_equal(offers(OFFER_NO_ANSWER), 1);
@@ -102,9 +102,9 @@ static void a_client_that_leaves_leaves_no_session(void **state)
 {
     (void)state;
     world_start_transceiver();
+    world_be_silent(); /* so that the client is gone before the answer */
     const int fd = world_send("POST /whip HTTP/1.1\r\nHost: x\r\nContent-Type: application/sdp\r\n"
                               "Content-Length: 3\r\n\r\nv=0");
-    world.is_silent = true; /* so that the client is gone before the answer */
     WORLD_UNTIL(world.created == 1);
     (void)close(fd);
     WORLD_UNTIL(world.ended == 1);
@@ -120,7 +120,7 @@ static void ended_and_refused_calls_take_no_place(void **state)
     char path[128];
     world.said.capacity = 1;
     world_start_transceiver();
-    world.is_announcing = false; /* within its lease */
+    world_live_until(clock_now_us() + WORLD_PATIENCE_US);
     for (int i = 0; i < 3; i++) {
         (void)world_offer("v=0\r\n");
         assert_true(world_answer_is(201, WORLD_ANSWER));

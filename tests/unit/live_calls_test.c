@@ -9,7 +9,6 @@
 static void make_secret(char line[CLIENT_SECRET_CHARS_MAX + 64])
 {
     world.config.limits.offers_per_minute_per_secret = 0; /* another limit */
-    world.config.answer_timeout_us = 5 * US_PER_S;        /* a busy machine is no refusal */
     static char text[CLIENT_SECRET_CHARS_MAX + 1];
     const struct auth_identity who = {.tenant = {1}};
     const struct auth_wish wish = {
@@ -106,15 +105,6 @@ static void an_offer_that_comes_to_nothing_takes_no_place(void **state)
     call_all(secret);
 }
 
-/* Lets the transceiver's lease reach so far. */
-static void live_until(uint64_t now_us)
-{
-    size_t slot = 0;
-    world.said.sequence++;
-    assert_int_equal(fleet_hear(control_plane_fleet(world.plane), &world.said, &slot, now_us),
-                     FLEET_UPDATED);
-}
-
 static void an_end_that_was_told_in_vain_is_found_by_asking(void **state)
 {
     (void)state;
@@ -123,8 +113,7 @@ static void an_end_that_was_told_in_vain_is_found_by_asking(void **state)
     world_start_transceiver();
     call_all(secret);
     const uint64_t later_us = clock_now_us() + CALL_WATCH_ASK_US;
-    world.is_announcing = false;
-    live_until(later_us);
+    world_live_until(later_us);
     call_operations_ask(world.calls, later_us - CALL_WATCH_ASK_US / 2);
     assert_true(calls_api_is_idle(world.calls));
     call_operations_ask(world.calls, later_us);
@@ -134,7 +123,7 @@ static void an_end_that_was_told_in_vain_is_found_by_asking(void **state)
     assert_int_equal(call(secret), 429); /* all are there */
 
     world.is_forgetful = true;
-    live_until(later_us + CALL_WATCH_ASK_US);
+    world_live_until(later_us + CALL_WATCH_ASK_US);
     call_operations_ask(world.calls, later_us + CALL_WATCH_ASK_US);
     WORLD_UNTIL(calls_api_is_idle(world.calls));
     assert_int_equal(world.asked, 2 * CALLS_MAX);

@@ -21,7 +21,9 @@
 #include <unistd.h>
 
 #define WORLD_INSTANCE    0x5eed0001
-#define WORLD_PATIENCE_US (5 * US_PER_S)
+#define WORLD_PATIENCE_US (60 * US_PER_S) /* a busy machine is no failure, */
+#define WORLD_ANSWER_US   (30 * US_PER_S) /* nor is it a silent transceiver */
+#define WORLD_SILENCE_US  (2 * US_PER_S)
 #define WORLD_ANSWER      "v=0\r\ns=answer\r\n"
 #define WORLD_FRAGMENT    "a=ice-lite\r\na=ice-ufrag:ours\r\n"
 
@@ -96,10 +98,11 @@ static inline int world_open(void **state)
         text, sizeof(text),
         "keys: unused\nauth: off\nlimits: {offers_per_s_per_tenant: 0, "
         "offers_per_s_per_address: 0}\ningress:\n  - {name: a, udp: \"203.0.113.10:3478\"}\n"
-        "control_listen: 127.0.0.1:%u\nanswer_timeout: 300ms\n"
-        "http:\n  listen: 127.0.0.1:%u\n  connections_max: 32\n",
+        "control_listen: 127.0.0.1:%u\n"
+        "http:\n  listen: 127.0.0.1:%u\n  connections_max: 32\n  request_timeout: 60s\n",
         free_port(SOCK_STREAM), free_port(SOCK_STREAM));
     assert_true(signaling_config_parse(bytes_view_of_text(text), "world", &world.config, &fault));
+    world.config.answer_timeout_us = WORLD_ANSWER_US;
     world.http = http_server_create(&world.config.http, &fault);
     assert_non_null(world.http);
     world.plane = control_plane_create(world.http, &world.config.control_listen, 1, &fault);
@@ -244,6 +247,23 @@ static inline void world_start_transceiver(void)
     assert_true(message_port_listen(world.rep, world.said.control_url, &fault));
     world.is_announcing = true;
     WORLD_UNTIL(fleet_slot_end(control_plane_fleet(world.plane)) == 1);
+}
+
+/* Nothing that was heard of it is forgotten before that, and nothing more is said. */
+static inline void world_live_until(uint64_t until_us)
+{
+    size_t slot = 0;
+    world.is_announcing = false;
+    world.said.sequence++;
+    assert_int_equal(fleet_hear(control_plane_fleet(world.plane), &world.said, &slot, until_us),
+                     FLEET_UPDATED);
+}
+
+/* From the next request on the transceiver says nothing; it is given up before long. */
+static inline void world_be_silent(void)
+{
+    world.is_silent = true;
+    world.config.answer_timeout_us = WORLD_SILENCE_US;
 }
 
 /* --- clients ---------------------------------------------------------------------------------- */
