@@ -71,6 +71,9 @@ static inline int tls_open_world(void **state)
     tls_make("server", "first");
     http_server_destroy(world.http);
     struct http_server_config config = world.config;
+    config.header_timeout_us = WORLD_PATIENT_US;
+    config.request_timeout_us = WORLD_PATIENT_US;
+    config.idle_timeout_us = WORLD_PATIENT_US;
     tls_path("server.crt", config.tls_certificate);
     tls_path("server.key", config.tls_key);
     world_open_with(&config);
