@@ -14,6 +14,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define PATIENCE_MS 30000
+#define ATTEMPTS    10 /* of what a busy machine may make late, though not each time */
+
 static struct net_addr address;
 static char address_text[NET_ADDR_TEXT_CAP];
 static metric_value *loop_beat[2];
@@ -69,13 +72,13 @@ static int stop(void **state)
     return 0;
 }
 
-/* Each test begins alive and ready. */
+/* Each test begins alive, for as long as it may take, and ready. */
 static int be_well(void **state)
 {
     (void)state;
     metric_set(&big_samples, 0);
     for (size_t i = 0; i < 2; i++) {
-        metric_set(loop_beat[i], clock_now_us());
+        metric_set(loop_beat[i], clock_now_us() + PATIENCE_MS * US_PER_MS);
         metric_set(condition[i], 1);
     }
     return 0;
@@ -130,12 +133,23 @@ static bool read_to_end(int fd, char *text, size_t text_cap, int patience_ms)
 
 static char answer[512 * 1024];
 
-static const char *ask(const char *request)
+static const char *ask_once(const char *request)
 {
     const int fd = dial();
-    say(fd, request);
-    assert_true(read_to_end(fd, answer, sizeof(answer), 3000));
+    (void)send(fd, request, strlen(request), MSG_NOSIGNAL);
+    assert_true(read_to_end(fd, answer, sizeof(answer), PATIENCE_MS));
     (void)close(fd);
+    return answer;
+}
+
+/* An answer. Without one all places were taken, by clients of whose end the server has not heard
+ * yet, or the request came too late. */
+static const char *ask(const char *request)
+{
+    for (unsigned i = 0; ask_once(request)[0] == '\0'; i++) {
+        assert_true(i < ATTEMPTS);
+        (void)poll(NULL, 0, 50);
+    }
     return answer;
 }
 
@@ -184,7 +198,9 @@ static void a_loop_that_stopped_is_named_and_makes_503(void **state)
     metric_set(loop_beat[1], clock_now_us() - 2 * US_PER_S - 1);
     assert_status(ask(request), "503");
     assert_non_null(strstr(answer, "worker 0: yes ("));
-    assert_non_null(strstr(answer, "worker 1: no (20"));
+    const char *age = strstr(answer, "worker 1: no (");
+    assert_non_null(age);
+    assert_in_range(strtoul(age + strlen("worker 1: no ("), NULL, 10), 2000, PATIENCE_MS);
 }
 
 static void version_and_unknown_paths_are_answered(void **state)
@@ -223,7 +239,7 @@ static void what_is_not_http_gets_no_answer_of_ours(void **state)
     static const char *const request[] = {"FOO / HTTP/1.1\r\n\r\n", "\r\n\r\n\r\n",
                                           "\x16\x03\x01\x02\x01\xfc\x03\x03"};
     for (size_t i = 0; i < COUNT_OF(request); i++) {
-        assert_null(strstr(ask(request[i]), "worker 0"));
+        assert_null(strstr(ask_once(request[i]), "worker 0"));
     }
 }
 
@@ -255,25 +271,37 @@ static void a_long_answer_arrives_whole(void **state)
     assert_non_null(strstr(answer, "earshot_test_big{i=\"6999\"} 6999\n"));
 }
 
-static void assert_ended_at_the_deadline(int fd, uint64_t start_us)
+/* Whether it is closed at the server's deadline of 2 s: never sooner, and on time if we are. */
+static bool ends_at_the_deadline(int fd, uint64_t start_us)
 {
-    assert_true(read_to_end(fd, answer, sizeof(answer), 4000));
+    assert_true(read_to_end(fd, answer, sizeof(answer), PATIENCE_MS));
+    (void)close(fd);
     const uint64_t life_us = clock_now_us() - start_us;
     assert_true(life_us > 1500 * US_PER_MS);
-    assert_true(life_us < 3500 * US_PER_MS);
-    (void)close(fd);
+    return life_us < 3500 * US_PER_MS;
+}
+
+static void attempt(bool (*is_in_time)(void))
+{
+    for (unsigned i = 0; !is_in_time(); i++) {
+        assert_true(i < ATTEMPTS);
+    }
+}
+
+static bool silence_ends(void)
+{
+    const uint64_t start_us = clock_now_us();
+    return ends_at_the_deadline(dial(), start_us);
 }
 
 static void a_client_that_says_nothing_is_closed(void **state)
 {
     (void)state;
-    const uint64_t start_us = clock_now_us();
-    assert_ended_at_the_deadline(dial(), start_us);
+    attempt(silence_ends);
 }
 
-static void a_client_that_speaks_byte_by_byte_is_closed(void **state)
+static bool a_slow_request_ends(void)
 {
-    (void)state;
     const uint64_t start_us = clock_now_us();
     const int fd = dial();
     struct pollfd ended = {.fd = fd, .events = POLLIN};
@@ -282,7 +310,13 @@ static void a_client_that_speaks_byte_by_byte_is_closed(void **state)
         (void)send(fd, request + (i < sizeof(request) - 2 ? i : sizeof(request) - 2), 1,
                    MSG_NOSIGNAL);
     }
-    assert_ended_at_the_deadline(fd, start_us);
+    return ends_at_the_deadline(fd, start_us);
+}
+
+static void a_client_that_speaks_byte_by_byte_is_closed(void **state)
+{
+    (void)state;
+    attempt(a_slow_request_ends);
 }
 
 /* Whether all eight places are free: none of eight connections is closed at once. */
@@ -302,37 +336,62 @@ static bool has_every_place(void)
     return is_free;
 }
 
+static void wait_for_every_place(void)
+{
+    const uint64_t start_us = clock_now_us();
+    while (!has_every_place()) {
+        assert_true(clock_now_us() - start_us < PATIENCE_MS * US_PER_MS);
+    }
+}
+
+static bool a_slow_reader_ends(void)
+{
+    wait_for_every_place();
+    const uint64_t start_us = clock_now_us();
+    const int fd = dial_as(true);
+    say(fd, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    wait_for_every_place();
+    const uint64_t life_us = clock_now_us() - start_us;
+    (void)close(fd);
+    assert_true(life_us > 1500 * US_PER_MS);
+    return life_us < 3500 * US_PER_MS;
+}
+
 static void a_client_that_does_not_read_is_closed(void **state)
 {
     (void)state;
     metric_set(&big_samples, 7000);
+    attempt(a_slow_reader_ends);
+}
+
+/* The ninth of nine is closed without a word, and the eight are served. */
+static bool the_ninth_is_closed(void)
+{
+    static const char request[] = "GET /version HTTP/1.1\r\nHost: x\r\n\r\n";
+    int fds[9];
+    wait_for_every_place();
     const uint64_t start_us = clock_now_us();
-    const int fd = dial_as(true);
-    say(fd, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
-    while (!has_every_place() && clock_now_us() - start_us < 6 * US_PER_S) {
+    for (size_t i = 0; i < 9; i++) {
+        fds[i] = dial();
     }
-    assert_true(clock_now_us() - start_us > 1500 * US_PER_MS);
-    assert_true(clock_now_us() - start_us < 3500 * US_PER_MS);
-    (void)close(fd);
+    assert_true(read_to_end(fds[8], answer, sizeof(answer), PATIENCE_MS));
+    bool is_good = answer[0] == '\0' && clock_now_us() - start_us < US_PER_S;
+    for (size_t i = 0; i < 8; i++) {
+        (void)send(fds[i], request, strlen(request), MSG_NOSIGNAL);
+        assert_true(read_to_end(fds[i], answer, sizeof(answer), PATIENCE_MS));
+        is_good = is_good && strncmp(answer, "HTTP/1.1 200", 12) == 0;
+    }
+    for (size_t i = 0; i < 9; i++) {
+        (void)close(fds[i]);
+    }
+    return is_good;
 }
 
 static void the_ninth_connection_is_closed_at_once(void **state)
 {
     (void)state;
-    int fds[9];
-    for (size_t i = 0; i < 9; i++) {
-        fds[i] = dial();
-    }
-    assert_true(read_to_end(fds[8], answer, sizeof(answer), 1000));
-    assert_string_equal(answer, "");
-    (void)close(fds[8]);
-    /* The eight are served, and the place of each is free afterwards. */
-    for (size_t i = 0; i < 8; i++) {
-        say(fds[i], "GET /version HTTP/1.1\r\nHost: x\r\n\r\n");
-        assert_true(read_to_end(fds[i], answer, sizeof(answer), 1000));
-        assert_status(answer, "200");
-        (void)close(fds[i]);
-    }
+    attempt(the_ninth_is_closed);
+    /* The place of each is free afterwards. */
     assert_status(ask("GET /version HTTP/1.1\r\nHost: x\r\n\r\n"), "200");
 }
 
@@ -362,10 +421,15 @@ static void a_taken_address_is_one_clear_line(void **state)
     assert_status(ask("GET /version HTTP/1.1\r\nHost: x\r\n\r\n"), "200");
 }
 
+static bool is_found_healthy(void)
+{
+    return process_health(address_text) == 0;
+}
+
 static void health_asks_this_port(void **state)
 {
     (void)state;
-    assert_int_equal(process_health(address_text), 0);
+    attempt(is_found_healthy);
     metric_set(loop_beat[0], clock_now_us() - 5 * US_PER_S);
     assert_int_equal(process_health(address_text), 1);
 }
