@@ -176,6 +176,9 @@ static void print_tcp(const struct relay_metrics *m, struct metrics_text *t)
         (void)snprintf(labels, sizeof(labels), "reason=\"%s\"", tcp_end_name((enum tcp_end)i));
         metrics_sample_u64(t, labels, metric_get(&counters->ended[i]));
     }
+    metrics_family(t, "earshot_relay_tcp_paused_total", METRIC_COUNTER,
+                   "Times that a TCP client sent too many frames and was not read for a while.");
+    metrics_sample_u64(t, NULL, metric_get(&counters->paused));
     metrics_family(t, "earshot_relay_tcp_without_descriptors_total", METRIC_COUNTER,
                    "Times that a TCP client waited and there was no descriptor for it.");
     metrics_sample_u64(t, NULL, metric_get(&counters->without_descriptors));

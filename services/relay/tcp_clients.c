@@ -20,6 +20,7 @@
 struct tcp_client {
     bool is_open;
     bool waits_to_write;
+    bool is_paused; /* not read from until the next sweep */
     uint8_t listener;
     int fd;
     struct tcp_connection connection;
@@ -65,12 +66,12 @@ bool tcp_clients_open(struct tcp_clients *c, const struct tcp_clients_config *co
                       struct random_source random, struct fault *fault)
 {
     *c = (struct tcp_clients){.forwarder = config->forwarder,
-                              .sender = config->sender,
                               .cache = config->cache,
                               .counters = config->counters,
                               .tcp_counters = config->tcp_counters,
                               .epoll_fd = config->epoll_fd,
                               .is_accepting = true};
+    tcp_uplink_init(&c->uplink, config->forwarder, config->sender, config->counters);
     if (!open_memory(c, config->tcp, random)) {
         return fault_set(fault, FAULT_SYSTEM, "tcp: out of memory");
     }
@@ -161,6 +162,7 @@ static void let_in(struct tcp_clients *c, uint8_t listener, int fd, const struct
     struct tcp_client *client = &c->client[place];
     client->is_open = true;
     client->waits_to_write = false;
+    client->is_paused = false;
     client->listener = listener;
     client->fd = fd;
     tcp_connection_init(&client->connection, from, c->rings + place * TCP_OUTPUT_BYTES, now_us);
@@ -200,39 +202,9 @@ static void accept_clients(struct tcp_clients *c, uint8_t listener, uint64_t now
     }
 }
 
-void tcp_clients_sweep(struct tcp_clients *c, uint64_t now_us)
-{
-    for (uint32_t place = 0; place < c->cap; place++) {
-        if (c->client[place].is_open) {
-            const enum tcp_end why = tcp_connection_overdue(
-                &c->client[place].connection, tcp_roster_state(c->roster, place), now_us);
-            if (why != TCP_END_NONE) {
-                end(c, place, why);
-            }
-        }
-    }
-    if (!c->is_accepting) {
-        set_accepting(c, true);
-    }
-}
-
 /* --- From a client ---------------------------------------------------------------------------- */
 
 enum passage { PASSAGE_FORWARDED, PASSAGE_HELD, PASSAGE_DROPPED };
-
-static void send_up(struct tcp_clients *c, const struct verdict *v, const struct net_addr *from,
-                    uint64_t now_us)
-{
-    uint8_t bytes[RELAY_SHIM_BYTES + TCP_FRAME_DATAGRAM_MAX];
-    forwarder_write_shim(c->forwarder, v, from, bytes);
-    memcpy(bytes + RELAY_SHIM_BYTES, v->datagram.data, v->datagram.len);
-    struct udp_packet packet = {.bytes = {bytes, RELAY_SHIM_BYTES + v->datagram.len, sizeof(bytes)},
-                                .to = v->destination,
-                                .tag = v->reason};
-    udp_sender_flush(c->sender, &packet, 1);
-    relay_counters_add_sent(c->counters, RELAY_UP, &packet, 1, RELAY_SHIM_BYTES);
-    metric_set(&c->counters->client_heard_us, now_us);
-}
 
 static bool hold(struct tcp_clients *c, struct bytes_view datagram, const struct net_addr *from,
                  uint8_t listener, uint64_t now_us)
@@ -256,7 +228,7 @@ static enum passage forward(struct tcp_clients *c, struct bytes_view datagram,
         relay_counters_add(c->counters, v.reason);
         return PASSAGE_DROPPED;
     }
-    send_up(c, &v, from, now_us);
+    tcp_uplink_add(&c->uplink, &v, from, now_us);
     return PASSAGE_FORWARDED;
 }
 
@@ -287,6 +259,21 @@ static enum tcp_end judge(struct tcp_clients *c, uint32_t place, enum passage pa
     return TCP_END_NONE;
 }
 
+static bool watch_client(const struct tcp_clients *c, uint32_t place)
+{
+    const struct tcp_client *client = &c->client[place];
+    const uint32_t events =
+        (client->is_paused ? 0 : EPOLLIN) | (client->waits_to_write ? EPOLLOUT : 0);
+    return watch(c, EPOLL_CTL_MOD, client->fd, events, place);
+}
+
+static enum tcp_end set_paused(struct tcp_clients *c, uint32_t place, bool is_paused)
+{
+    metric_add(&c->tcp_counters->paused, is_paused);
+    c->client[place].is_paused = is_paused;
+    return watch_client(c, place) ? TCP_END_NONE : TCP_END_CLIENT;
+}
+
 /* What was read, frame by frame. TCP_END_NONE, or why the connection is over. */
 static enum tcp_end take_frames(struct tcp_clients *c, uint32_t place, uint64_t now_us)
 {
@@ -305,6 +292,9 @@ static enum tcp_end take_frames(struct tcp_clients *c, uint32_t place, uint64_t 
         const enum passage passage =
             forward(c, datagram, &client->connection.client, client->listener, false, now_us);
         why = judge(c, place, passage, now_us);
+        if (why == TCP_END_NONE && !tcp_connection_took_frame(&client->connection, now_us)) {
+            return set_paused(c, place, true);
+        }
     }
     return why;
 }
@@ -372,10 +362,7 @@ static enum tcp_end write_frames(struct tcp_clients *c, uint32_t place, uint64_t
     const bool has_more = tcp_output_frame_count(&client->connection.out) > 0;
     if (has_more != client->waits_to_write) {
         client->waits_to_write = has_more;
-        const uint32_t events = has_more ? EPOLLIN | EPOLLOUT : EPOLLIN;
-        if (!watch(c, EPOLL_CTL_MOD, client->fd, events, place)) {
-            return TCP_END_CLIENT;
-        }
+        return watch_client(c, place) ? TCP_END_NONE : TCP_END_CLIENT;
     }
     return TCP_END_NONE;
 }
@@ -415,17 +402,19 @@ bool tcp_clients_send(struct tcp_clients *c, const struct verdict *v, uint64_t n
 /* --- Events ----------------------------------------------------------------------------------- */
 
 /* The place may have been given to another connection since the kernel told of this event: then
- * there is nothing to read, and nothing is lost. */
+ * there is nothing to read, and nothing is lost. Of one that is neither read from nor written to
+ * the kernel tells only that it is broken. */
 static void serve_client(struct tcp_clients *c, uint32_t place, uint64_t now_us)
 {
-    if (!c->client[place].is_open) {
+    const struct tcp_client *client = &c->client[place];
+    if (!client->is_open) {
         return;
     }
-    enum tcp_end why = TCP_END_NONE;
-    if (c->client[place].waits_to_write) {
+    enum tcp_end why = client->is_paused && !client->waits_to_write ? TCP_END_CLIENT : TCP_END_NONE;
+    if (client->waits_to_write) {
         why = write_frames(c, place, now_us);
     }
-    if (why == TCP_END_NONE) {
+    if (why == TCP_END_NONE && !client->is_paused) {
         why = read_frames(c, place, now_us);
     }
     if (why != TCP_END_NONE) {
@@ -439,5 +428,37 @@ void tcp_clients_serve(struct tcp_clients *c, uint32_t number, uint64_t now_us)
         accept_clients(c, (uint8_t)(number - TCP_ROSTER_CAP_MAX), now_us);
     } else {
         serve_client(c, number, now_us);
+    }
+}
+
+void tcp_clients_flush(struct tcp_clients *c)
+{
+    tcp_uplink_flush(&c->uplink);
+}
+
+static enum tcp_end look_at(struct tcp_clients *c, uint32_t place, uint64_t now_us)
+{
+    const struct tcp_client *client = &c->client[place];
+    enum tcp_end why =
+        tcp_connection_overdue(&client->connection, tcp_roster_state(c->roster, place), now_us);
+    if (why == TCP_END_NONE && client->is_paused) {
+        why = set_paused(c, place, false);
+        why = why == TCP_END_NONE ? take_frames(c, place, now_us) : why;
+    }
+    return why;
+}
+
+void tcp_clients_sweep(struct tcp_clients *c, uint64_t now_us)
+{
+    for (uint32_t place = 0; place < c->cap; place++) {
+        if (c->client[place].is_open) {
+            const enum tcp_end why = look_at(c, place, now_us);
+            if (why != TCP_END_NONE) {
+                end(c, place, why);
+            }
+        }
+    }
+    if (!c->is_accepting) {
+        set_accepting(c, true);
     }
 }

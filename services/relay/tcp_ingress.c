@@ -288,6 +288,7 @@ static void turn(struct tcp_ingress *t)
     release_held(t, has_answers, now_us);
     forwarder_tick(t->forwarder, now_us);
     sweep(t, now_us);
+    tcp_clients_flush(&t->clients);
     metric_observe(&t->counters.lag, now_us - begin_us);
     metric_set(t->beat, now_us);
 }

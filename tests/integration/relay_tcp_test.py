@@ -5,6 +5,7 @@ import socket
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
@@ -14,6 +15,8 @@ from relay_kit import DTLS, FIND_S, QUIET_S, Relay, RTP, TCP_INTERNAL_PORT, Tran
 
 FIRST_FRAME_S, UNANSWERED_S, STUCK_S = 5, 10, 10
 SESSION_SHARE = 32
+FRAMES_PER_S, FRAMES_BURST = 1000, 500
+PAUSED = "earshot_relay_tcp_paused_total"
 ENDED = 'earshot_relay_tcp_connections_ended_total{reason="%s"}'
 STATE = 'earshot_relay_tcp_connections{state="%s"}'
 
@@ -312,6 +315,27 @@ class RelayTcpTest(unittest.TestCase):
         clients[0].close()
         relay.wait_for("an end", lambda: relay.metrics()[ENDED % "client"] == 1)
         self.connect(relay, transceiver, 1)
+
+    def test_who_sends_too_many_frames_is_slowed_down_and_loses_none(self):
+        relay = self.relay()
+        transceiver = self.transceiver(relay)
+        flooder = self.connect(relay, transceiver, 1)
+        other = self.connect(relay, transceiver, 2)
+        count, began = 2000, time.monotonic()
+        feeder = threading.Thread(target=flooder.send, args=[b"\x80" * 20] * count)
+        feeder.start()
+        self.addCleanup(feeder.join)
+        relay.wait_for("a pause", lambda: relay.metrics()[PAUSED] > 0)
+        self.say(transceiver, 2, other.name, RTP)
+        self.assertEqual(other.hear(), RTP)
+        self.assertLess(relay.verdicts("up")["flow"], count)
+        relay.wait_for("all frames", lambda: relay.verdicts("up") == {"token": 2, "flow": count})
+        self.assertGreater(time.monotonic() - began, (count - FRAMES_BURST) / FRAMES_PER_S - 0.5)
+        before = relay.metrics()[PAUSED]
+        flooder.send(*[RTP] * count)  # and it breaks while it is not read from
+        relay.wait_for("a pause", lambda: relay.metrics()[PAUSED] > before)
+        flooder.reset()
+        relay.wait_for("its end", lambda: relay.metrics()[ENDED % "client"] == 1)
 
     def test_a_shim_of_the_other_transport_reaches_nobody(self):
         relay = self.relay()

@@ -48,6 +48,7 @@ static int set_up(void **state)
     set(&tcp->connections[TCP_PLACE_HALF_OPEN], 5);
     set(&tcp->opened, 3);
     set(&tcp->without_descriptors, 4);
+    set(&tcp->paused, 6);
     for (unsigned i = TCP_END_NONE + 1; i < TCP_END_COUNT; i++) {
         set(&tcp->ended[i], 100 + i);
     }
@@ -83,6 +84,7 @@ static void each_counter_of_connections_has_its_sample(void **state)
     metrics_check_sample(text, "earshot_relay_tcp_connections{state=\"half_open\"}", 5);
     metrics_check_sample(text, "earshot_relay_tcp_connections_opened_total", 3);
     metrics_check_sample(text, "earshot_relay_tcp_without_descriptors_total", 4);
+    metrics_check_sample(text, "earshot_relay_tcp_paused_total", 6);
     for (unsigned i = TCP_END_NONE + 1; i < TCP_END_COUNT; i++) {
         metrics_check_label(text, "earshot_relay_tcp_connections_ended_total", "reason",
                             tcp_end_name((enum tcp_end)i), 100 + i);

@@ -91,6 +91,22 @@ static void a_client_that_takes_nothing_for_10_s_is_stuck(void **state)
                      TCP_END_STUCK);
 }
 
+static void a_client_may_send_500_frames_at_once_and_1000_a_second(void **state)
+{
+    (void)state;
+    struct tcp_connection c = opened();
+    uint64_t now_us = START_US;
+    for (unsigned i = 0; i < TCP_FRAMES_BURST; i++) {
+        assert_true(tcp_connection_took_frame(&c, now_us));
+    }
+    assert_false(tcp_connection_took_frame(&c, now_us));
+    now_us += 250 * US_PER_MS;
+    for (unsigned i = 0; i < TCP_FRAMES_PER_S / 4; i++) {
+        assert_true(tcp_connection_took_frame(&c, now_us));
+    }
+    assert_false(tcp_connection_took_frame(&c, now_us));
+}
+
 static void each_end_has_its_own_name(void **state)
 {
     (void)state;
@@ -109,6 +125,7 @@ int main(void)
         cmocka_unit_test(a_confirmed_connection_may_be_idle_for_60_s),
         cmocka_unit_test(what_is_sent_to_it_keeps_it_alive_as_long_as_it_takes_it),
         cmocka_unit_test(a_client_that_takes_nothing_for_10_s_is_stuck),
+        cmocka_unit_test(a_client_may_send_500_frames_at_once_and_1000_a_second),
         cmocka_unit_test(each_end_has_its_own_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,8 +30,14 @@ void tcp_connection_init(struct tcp_connection *c, const struct net_addr *client
     c->opened_us = now_us;
     c->passed_us = now_us;
     c->progress_us = now_us;
+    rate_bucket_init(&c->frames, TCP_FRAMES_PER_S, TCP_FRAMES_BURST);
     tcp_frame_reader_init(&c->in);
     tcp_output_init(&c->out, ring);
+}
+
+bool tcp_connection_took_frame(struct tcp_connection *c, uint64_t now_us)
+{
+    return rate_bucket_take(&c->frames, now_us);
 }
 
 void tcp_connection_heard(struct tcp_connection *c, uint64_t now_us)

@@ -14,6 +14,7 @@
 
 #include "common/base/net_addr.h"
 #include "common/base/time_us.h"
+#include "services/relay/core/rate_buckets.h"
 #include "services/relay/core/tcp_output.h"
 #include "services/relay/core/tcp_roster.h"
 
@@ -23,6 +24,11 @@
 /* The life of a confirmed flow. */
 #define TCP_IDLE_US  (60 * US_PER_S)
 #define TCP_STUCK_US (10 * US_PER_S)
+
+/* A datagram of the smallest frame costs its shard as much as one of voice: 22 bytes are cheap to
+ * send. The rate is that of 9 Mbit/s of data; a stall of some seconds ends in a burst of voice. */
+#define TCP_FRAMES_PER_S 1000
+#define TCP_FRAMES_BURST 500
 
 enum tcp_end {
     TCP_END_NONE,
@@ -49,12 +55,15 @@ struct tcp_connection {
     uint64_t opened_us;
     uint64_t passed_us;   /* a frame passed, either way */
     uint64_t progress_us; /* it took some of its output, or had taken all */
+    struct rate_bucket frames;
     struct tcp_frame_reader in;
     struct tcp_output out;
 };
 
 void tcp_connection_init(struct tcp_connection *c, const struct net_addr *client, uint8_t *ring,
                          uint64_t now_us);
+/* A frame was read. False: that was the last one for now, and no further one should be. */
+MUST_USE bool tcp_connection_took_frame(struct tcp_connection *c, uint64_t now_us);
 /* A frame of the client's was forwarded. */
 void tcp_connection_heard(struct tcp_connection *c, uint64_t now_us);
 /* A datagram for the client. Returns how many old ones it cost. */
