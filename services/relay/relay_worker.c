@@ -143,26 +143,6 @@ struct relay_socket_buffers relay_worker_buffers(const struct relay_worker *w)
 
 /* --- The loop --------------------------------------------------------------------------------- */
 
-static void read_inbox(struct relay_worker *w, uint64_t now_us)
-{
-    struct inbox_message message;
-    for (unsigned i = 0; i < INBOX_MESSAGES && worker_inbox_take(&w->inbox, &message); i++) {
-        switch (message.kind) {
-        case INBOX_ANNOUNCEMENT:
-            (void)forwarder_announce(w->forwarder, &message.body.announcement, now_us);
-            break;
-        case INBOX_LESSON:
-            forwarder_learn(w->forwarder, &message.body.lesson, now_us);
-            break;
-        case INBOX_RING:
-            forwarder_set_ring(w->forwarder, message.body.ring);
-            break;
-        case INBOX_STOP:
-            break;
-        }
-    }
-}
-
 static void publish(struct relay_worker *w, uint64_t now_us)
 {
     if (now_us < w->next_publish_us) {
@@ -200,7 +180,7 @@ static void turn(struct relay_worker *w)
     worker_sockets_wait(sockets, worker_cache_wait_ms(&w->cache, IDLE_MS, clock_now_us()));
     const uint64_t begin_us = clock_now_us();
     if (worker_sockets_is_ready(sockets, INBOX_NUMBER)) {
-        read_inbox(w, begin_us);
+        worker_inbox_read(&w->inbox, w->forwarder, begin_us);
     }
     for (unsigned i = 0; i < sockets->count; i++) {
         if (worker_sockets_is_ready(sockets, i)) {

@@ -219,26 +219,6 @@ static void take_downlinks(struct tcp_ingress *t, uint64_t now_us)
 
 /* --- The loop --------------------------------------------------------------------------------- */
 
-static void read_inbox(struct tcp_ingress *t, uint64_t now_us)
-{
-    struct inbox_message message;
-    for (unsigned i = 0; i < INBOX_MESSAGES && worker_inbox_take(&t->inbox, &message); i++) {
-        switch (message.kind) {
-        case INBOX_ANNOUNCEMENT:
-            (void)forwarder_announce(t->forwarder, &message.body.announcement, now_us);
-            break;
-        case INBOX_LESSON:
-            forwarder_learn(t->forwarder, &message.body.lesson, now_us);
-            break;
-        case INBOX_RING:
-            forwarder_set_ring(t->forwarder, message.body.ring);
-            break;
-        case INBOX_STOP: /* for workers whose sockets are kept */
-            break;
-        }
-    }
-}
-
 static void sweep(struct tcp_ingress *t, uint64_t now_us)
 {
     if (now_us < t->next_sweep_us) {
@@ -271,7 +251,7 @@ static void turn(struct tcp_ingress *t)
     for (int i = 0; i < event_count; i++) {
         switch (event[i].data.u32) {
         case INBOX_NUMBER:
-            read_inbox(t, begin_us);
+            worker_inbox_read(&t->inbox, t->forwarder, begin_us);
             break;
         case CACHE_NUMBER:
             has_answers = true;

@@ -53,3 +53,24 @@ bool worker_inbox_take(const struct worker_inbox *inbox, struct inbox_message *o
     assert(got <= 0 || got == sizeof(*out));
     return got > 0;
 }
+
+void worker_inbox_read(const struct worker_inbox *inbox, struct forwarder *forwarder,
+                       uint64_t now_us)
+{
+    struct inbox_message message;
+    for (unsigned i = 0; i < INBOX_MESSAGES && worker_inbox_take(inbox, &message); i++) {
+        switch (message.kind) {
+        case INBOX_ANNOUNCEMENT:
+            (void)forwarder_announce(forwarder, &message.body.announcement, now_us);
+            break;
+        case INBOX_LESSON:
+            forwarder_learn(forwarder, &message.body.lesson, now_us);
+            break;
+        case INBOX_RING:
+            forwarder_set_ring(forwarder, message.body.ring);
+            break;
+        case INBOX_STOP:
+            break;
+        }
+    }
+}

@@ -18,7 +18,12 @@
 
 #define INBOX_MESSAGES 4096
 
-enum inbox_kind { INBOX_ANNOUNCEMENT, INBOX_LESSON, INBOX_RING, INBOX_STOP };
+enum inbox_kind {
+    INBOX_ANNOUNCEMENT,
+    INBOX_LESSON,
+    INBOX_RING,
+    INBOX_STOP /* only wakes the worker */
+};
 
 struct inbox_message {
     enum inbox_kind kind;
@@ -45,5 +50,8 @@ MUST_USE bool worker_inbox_post(const struct worker_inbox *inbox,
                                 const struct inbox_message *message);
 /* The oldest; false when none waits. Only the owner calls it. */
 MUST_USE bool worker_inbox_take(const struct worker_inbox *inbox, struct inbox_message *out);
+/* Hands what waits to the worker's forwarder. Only the owner calls it. */
+void worker_inbox_read(const struct worker_inbox *inbox, struct forwarder *forwarder,
+                       uint64_t now_us);
 
 #endif

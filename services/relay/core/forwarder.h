@@ -77,7 +77,9 @@ struct forwarder_config {
     bool is_tcp;    /* its clients are those of TCP: shims say so both ways */
     bool has_cache; /* a flow cache may be asked: FORWARD_HOLD for what only lacks a flow */
     struct route_networks transceiver_networks;
-    struct net_addr listen[FORWARDER_LISTEN_MAX]; /* public sockets in the worker's order */
+    /* Where clients reach it: the public UDP sockets of a worker, or (is_tcp) the TCP listeners. A
+     * client's socket is an index here. */
+    struct net_addr listen[FORWARDER_LISTEN_MAX];
     size_t listen_count;
     struct net_addr internal; /* the first of FORWARDER_INTERNAL_PORTS */
 };
