@@ -70,9 +70,9 @@ void udp_receiver_destroy(struct udp_receiver *r)
     free(r);
 }
 
-bool udp_receiver_accept_trains(int fd)
+bool udp_receiver_accept_trains(int fd, bool accepts)
 {
-    const int on = 1;
+    const int on = accepts;
     return setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof(on)) == 0;
 }
 

@@ -53,9 +53,9 @@ struct udp_receiver;
 struct udp_receiver *udp_receiver_create(enum udp_receiver_kind kind);
 void udp_receiver_destroy(struct udp_receiver *r);
 
-/* Asks the kernel for trains on this socket, which then only a receiver of kind TRAINS can read.
- * False on a kernel that has none: that receiver works all the same. */
-bool udp_receiver_accept_trains(int fd);
+/* Asks the kernel for trains on this socket, which then only a receiver of kind TRAINS can read, or
+ * for none, as at first. False on a kernel that has none: that receiver works all the same. */
+bool udp_receiver_accept_trains(int fd, bool accepts);
 
 /* Takes what waits at fd; never blocks. */
 struct udp_arrivals udp_receiver_take(struct udp_receiver *r, int fd);

@@ -14,11 +14,13 @@ bool worker_downlink_open(struct worker_downlink *d, const struct worker_sockets
                           struct forwarder *forwarder, struct worker_cache *cache,
                           struct relay_counters *counters)
 {
-    *d = (struct worker_downlink){.forwarder = forwarder,
-                                  .counters = counters,
-                                  .cache = cache,
-                                  .receiver = udp_receiver_create(UDP_RECEIVER_TRAINS),
-                                  .out = calloc(sockets->public_count, sizeof(*d->out))};
+    *d = (struct worker_downlink){
+        .forwarder = forwarder,
+        .counters = counters,
+        .cache = cache,
+        .receiver =
+            udp_receiver_create(sockets->has_no_trains ? UDP_RECEIVER_SLOTS : UDP_RECEIVER_TRAINS),
+        .out = calloc(sockets->public_count, sizeof(*d->out))};
     if (d->receiver == NULL || d->out == NULL) {
         return false;
     }

@@ -68,7 +68,7 @@ bool worker_sockets_open(struct worker_sockets *s, struct relay_keep *keep, unsi
         if (!add(s, fd, RELAY_DOWN)) {
             return false;
         }
-        (void)udp_receiver_accept_trains(fd);
+        (void)udp_receiver_accept_trains(fd, !s->has_no_trains);
     }
     return true;
 }

@@ -6,6 +6,7 @@
 #include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -43,8 +44,18 @@ static bool loopback_up(void)
     return is_up;
 }
 
+/* Until the process ends. Whoever can not open the file does not wait. */
+static void wait_for_turn(void)
+{
+    const int fd = open(OWN_NETWORK_LOCK, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+        (void)flock(fd, LOCK_EX);
+    }
+}
+
 bool own_network_enter(struct fault *fault)
 {
+    wait_for_turn();
     const uid_t uid = geteuid();
     const gid_t gid = getegid();
     const bool is_in = uid == 0 ? unshare(CLONE_NEWNET) == 0

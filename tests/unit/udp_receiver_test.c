@@ -18,7 +18,7 @@ static int open_trains(void **state)
 {
     static struct udp_pair pair;
     udp_pair_open(&pair, UDP_RECEIVER_TRAINS, true);
-    assert_true(udp_receiver_accept_trains(pair.to));
+    assert_true(udp_receiver_accept_trains(pair.to, true));
     *state = &pair;
     return 0;
 }
@@ -206,6 +206,25 @@ static void a_train_of_more_datagrams_than_we_send_is_bounded(void **state)
     assert_int_equal(arrivals.bytes, 3 * UDP_TRAIN_DATAGRAMS);
 }
 
+/* A kept socket may come from a relay that wanted them. */
+static void trains_that_are_not_wanted_any_more_come_singly(void **state)
+{
+    struct udp_pair pair;
+    const uint8_t bytes[3][100] = {{1}, {2}, {3}};
+    (void)state;
+    udp_pair_open(&pair, UDP_RECEIVER_SLOTS, true);
+    assert_true(udp_receiver_accept_trains(pair.to, true));
+    assert_true(udp_receiver_accept_trains(pair.to, false));
+    for (size_t i = 0; i < COUNT_OF(bytes); i++) {
+        udp_pair_add(&pair, bytes[i], sizeof(bytes[i]));
+    }
+    udp_pair_flush(&pair);
+    const struct udp_arrivals arrivals = udp_pair_take(&pair);
+    assert_int_equal(arrivals.count, COUNT_OF(bytes));
+    assert_int_equal(arrivals.bytes, sizeof(bytes));
+    udp_pair_close(&pair);
+}
+
 #define TRAINS_TEST(name) cmocka_unit_test_setup_teardown(name, open_trains, close_pair)
 #define SLOTS_TEST(name)  cmocka_unit_test_setup_teardown(name, open_slots, close_pair)
 
@@ -221,6 +240,7 @@ int main(void)
         TRAINS_TEST(the_last_datagram_of_a_train_may_be_shorter),
         TRAINS_TEST(a_datagram_that_came_alone_is_a_train_of_one),
         TRAINS_TEST(a_train_of_more_datagrams_than_we_send_is_bounded),
+        cmocka_unit_test(trains_that_are_not_wanted_any_more_come_singly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ static bool bind_socket(struct udp_port *p, const struct net_addr *listen, size_
     (void)setsockopt(p->fd, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof(on));
     ask_for_buffers(p->fd, SO_RCVBUFFORCE, SO_RCVBUF, "receive", buffer_bytes);
     ask_for_buffers(p->fd, SO_SNDBUFFORCE, SO_SNDBUF, "send", buffer_bytes);
-    (void)udp_receiver_accept_trains(p->fd); /* without, each datagram comes alone */
+    (void)udp_receiver_accept_trains(p->fd, true); /* without, each datagram comes alone */
     struct sockaddr_storage bound = {0};
     socklen_t bound_len = sizeof(bound);
     if (getsockname(p->fd, (struct sockaddr *)&bound, &bound_len) != 0 ||
