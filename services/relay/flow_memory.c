@@ -1,6 +1,8 @@
 /* flow_memory.c - see flow_memory.h */
 #include "services/relay/flow_memory.h"
 
+#include "services/relay/core/flow_remains.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -116,6 +118,45 @@ void flow_memory_close(struct flow_memory *m)
 void *flow_memory_lines(const struct flow_memory *m, unsigned worker)
 {
     return m->bytes == NULL ? NULL : m->bytes + LINES_AT + worker * m->lines_bytes;
+}
+
+/* Steps to the next bytes below the end that are no hole: all, where the kernel can not tell. */
+static bool next_data(const struct flow_memory *m, struct bytes_span *span, off_t end)
+{
+    const off_t from = (span->data - m->bytes) + (off_t)span->len;
+    const off_t data = lseek(m->fd, from, SEEK_DATA);
+    if (from >= end || data >= end || (data < 0 && errno == ENXIO)) {
+        return false;
+    }
+    const off_t begin = data < 0 ? from : data;
+    const off_t hole = data < 0 ? end : lseek(m->fd, begin, SEEK_HOLE);
+    const size_t len = (size_t)((hole < 0 || hole > end ? end : hole) - begin);
+    *span = (struct bytes_span){m->bytes + begin, len, len};
+    return true;
+}
+
+struct flow_remains *flow_memory_collect(const struct flow_memory *m, unsigned worker,
+                                         const struct forwarder_config *config, uint64_t now_us)
+{
+    if (!m->is_used) {
+        return NULL;
+    }
+    uint8_t *lines = flow_memory_lines(m, worker);
+    const off_t end = (lines - m->bytes) + (off_t)m->lines_bytes;
+    struct flow_remains *remains =
+        flow_remains_create(config->flow_cap, config->listen_count, now_us);
+    struct bytes_span span = {.data = lines};
+    while (next_data(m, &span, end)) {
+        if (remains != NULL) {
+            flow_remains_collect(remains, span);
+        } else {
+            memset(span.data, 0, span.len);
+        }
+    }
+    if (remains != NULL) {
+        flow_remains_sort(remains);
+    }
+    return remains;
 }
 
 struct route_notes *flow_memory_notes(const struct flow_memory *m)

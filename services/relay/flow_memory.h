@@ -35,6 +35,11 @@ void flow_memory_close(struct flow_memory *m);
 
 /* NULL when there is no memory. */
 void *flow_memory_lines(const struct flow_memory *m, unsigned worker);
+/* What a worker's lines hold of the process before, out of pages that hold anything: the others are
+ * not even read, which would make them pages. NULL when there is nothing, or no memory for it: then
+ * the lines are all free nevertheless. Any thread, for a worker of its own. */
+struct flow_remains *flow_memory_collect(const struct flow_memory *m, unsigned worker,
+                                         const struct forwarder_config *config, uint64_t now_us);
 struct route_notes *flow_memory_notes(const struct flow_memory *m);
 
 #endif

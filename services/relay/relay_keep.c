@@ -2,6 +2,7 @@
 #include "services/relay/relay_keep.h"
 
 #include "common/runtime/log.h"
+#include "services/relay/core/flow_remains.h"
 #include "services/relay/relay_socket.h"
 
 #include <stdio.h>
@@ -104,15 +105,29 @@ int relay_keep_internal(struct relay_keep *k, unsigned port_index, struct fault 
     return take_or_open(k, kind, name, &address, fault);
 }
 
-void relay_keep_settle(struct relay_keep *k, unsigned worker, struct forwarder *f, uint64_t now_us)
+void relay_keep_recall(const struct relay_keep *k, struct forwarder *f, uint64_t now_us)
 {
-    if (k->memory.bytes == NULL) {
+    if (k->memory.is_used) {
+        forwarder_recall(f, flow_memory_notes(&k->memory), now_us);
+    }
+}
+
+bool relay_keep_has_memory(const struct relay_keep *k)
+{
+    return k->memory.bytes != NULL;
+}
+
+void relay_keep_settle(const struct relay_keep *k, unsigned worker, struct forwarder *f,
+                       uint64_t now_us)
+{
+    if (!relay_keep_has_memory(k)) {
         return;
     }
-    const struct forwarder_memory memory = {.flow_lines = flow_memory_lines(&k->memory, worker),
-                                            .routes = flow_memory_notes(&k->memory),
-                                            .is_used = k->memory.is_used};
-    k->flows_kept += forwarder_settle(f, &memory, now_us);
+    struct flow_remains *remains =
+        flow_memory_collect(&k->memory, worker, &k->config->forwarder, now_us);
+    const size_t flows = forwarder_settle(f, flow_memory_lines(&k->memory, worker), remains);
+    flow_remains_destroy(remains);
+    log_info("relay.flows_kept worker=%u flows=%zu", worker, flows);
 }
 
 void relay_keep_opened(struct relay_keep *k)
@@ -121,8 +136,7 @@ void relay_keep_opened(struct relay_keep *k)
         return;
     }
     const size_t forgotten = fd_store_forget_rest(&k->store);
-    log_info("relay.kept sockets=%zu flows=%zu forgotten=%zu", k->sockets_kept, k->flows_kept,
-             forgotten);
+    log_info("relay.kept sockets=%zu forgotten=%zu", k->sockets_kept, forgotten);
 }
 
 void relay_keep_ready(struct relay_keep *k)

@@ -9,7 +9,7 @@
  * Takes:   from the store only what fits: a UDP socket bound to the very address, shared or not as
  *          ours are; memory with the very label. The rest is closed, and forgotten by the store.
  * Gives:   descriptors, which are then the caller's; memory, which lives until close.
- * Threads: main's, before the workers run and after they have ended.
+ * Threads: main's, before the workers run and after they have ended; settle is each worker's.
  */
 #ifndef EARSHOT_RELAY_KEEP_H
 #define EARSHOT_RELAY_KEEP_H
@@ -22,7 +22,6 @@ struct relay_keep {
     struct fd_store store;
     struct flow_memory memory;
     size_t sockets_kept;
-    size_t flows_kept;
 };
 
 /* Reads what the environment hands over. config must outlive it. Never fails, neither does the
@@ -39,8 +38,16 @@ int relay_keep_public(struct relay_keep *k, unsigned worker, unsigned listen_ind
                       struct fault *fault);
 /* port_index: of FORWARDER_INTERNAL_PORTS. */
 int relay_keep_internal(struct relay_keep *k, unsigned port_index, struct fault *fault);
-/* Moves a worker's tables to the memory that is kept, with what lies there. */
-void relay_keep_settle(struct relay_keep *k, unsigned worker, struct forwarder *f, uint64_t now_us);
+/* What the process before noted of routes. */
+void relay_keep_recall(const struct relay_keep *k, struct forwarder *f, uint64_t now_us);
+/* Moves a worker's flows to the memory that is kept, with what lies there: a million take a while,
+ * and meanwhile datagrams wait in the worker's sockets. In the worker's own thread, before its
+ * first turn. Nothing without such memory: the flows stay where they are. */
+void relay_keep_settle(const struct relay_keep *k, unsigned worker, struct forwarder *f,
+                       uint64_t now_us);
+/* Is there such memory? Its pages come with the flows: those that were never used cost the next
+ * restart nothing. */
+bool relay_keep_has_memory(const struct relay_keep *k);
 
 /* Everything was opened: what is still in the store is nobody's any more. */
 void relay_keep_opened(struct relay_keep *k);

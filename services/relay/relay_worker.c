@@ -70,7 +70,7 @@ static bool open_parts(struct relay_worker *w, struct key_ring *ring, struct fau
     if (w->forwarder == NULL) {
         return fault_set(fault, FAULT_SYSTEM, "worker %u: out of memory", config->index);
     }
-    relay_keep_settle(config->keep, config->index, w->forwarder, clock_now_us());
+    relay_keep_recall(config->keep, w->forwarder, clock_now_us());
     if (!worker_sockets_open(&w->sockets, config->keep, config->index, config->worker_count,
                              fault) ||
         !worker_inbox_open(&w->inbox, fault)) {
@@ -237,6 +237,7 @@ static void *run(void *context)
     struct relay_worker *w = context;
     pin(w);
     (void)prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS); /* of this thread: a pause as long as it says */
+    relay_keep_settle(w->config.keep, w->config.index, w->forwarder, clock_now_us());
     while (!atomic_load_explicit(&w->is_stopping, memory_order_relaxed)) {
         turn(w);
     }
@@ -258,7 +259,8 @@ bool relay_worker_start(struct relay_worker *w, struct relay_worker *const *peer
                          strerror(error));
     }
     w->has_thread = true;
-    w->has_toucher = pthread_create(&w->toucher, NULL, touch_flows, w) == 0;
+    w->has_toucher = !relay_keep_has_memory(w->config.keep) &&
+                     pthread_create(&w->toucher, NULL, touch_flows, w) == 0;
     return true;
 }
 

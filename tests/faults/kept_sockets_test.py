@@ -25,12 +25,21 @@ from relay_kit import INTERNAL_PORTS, PROGRAM, RTP, Relay, Transceiver, udp  # n
 PER_SECOND, MILLISECONDS = 20000, 2000
 RATES = (PER_SECOND, PER_SECOND, PER_SECOND // 4, PER_SECOND // 16)
 CLIENTS = 16
+MANY_FLOWS = 100000  # of each worker
 WORKERS = 2
 BATCH = 8 * 64  # eight trains, before they are sent on
 NOTES_S = 0.6  # how often the relay notes its routes, twice
 FORCE_RECEIVE_BUFFER, MEMORY_INFO, DROPS = 33, 55, 8  # of Linux; Python has no names for them
 STREAM = os.path.join(os.path.dirname(PROGRAM), "steady_stream")
 BUFFER = 4 << 20
+CONFIRMED, UNKNOWN_SOCKET = 2, 255  # of a flow
+
+
+def flow_line(number, refreshed_us):
+    """A confirmed flow of 198.18.0.0/15, as a worker leaves it (flow_table.h)."""
+    client = struct.pack(">10xHI", 0xffff, (198 << 24 | 18 << 16) + number)
+    return client + struct.pack("<HHIIIQQIIIBBBB", 40000, 0, 0, 1, number, refreshed_us, 0, 0, 0, 0,
+                                CONFIRMED, UNKNOWN_SOCKET, 0, 0)
 
 
 class KeptRelay(Relay):
@@ -53,9 +62,16 @@ class KeptRelay(Relay):
         self.launch()
 
     def kept(self):
-        """(sockets, flows, forgotten) of the latest start."""
-        return tuple(map(int, re.findall(
-            r"relay\.kept sockets=(\d+) flows=(\d+) forgotten=(\d+)", self.log())[-1]))
+        """(sockets, flows, forgotten) of the latest start, once each worker has its flows."""
+        def latest():
+            return re.split(r"relay\.kept ", self.log())[-1]
+
+        def flows():
+            found = re.findall(r"relay\.flows_kept worker=\d+ flows=(\d+)", latest())
+            return [int(count) for count in found]
+        self.wait_for("flows", lambda: len(flows()) == self.config["workers"])
+        sockets, forgotten = re.match(r"sockets=(\d+) forgotten=(\d+)", latest()).groups()
+        return int(sockets), sum(flows()), int(forgotten)
 
 
 class KeptSocketsTest(unittest.TestCase):
@@ -138,13 +154,30 @@ class KeptSocketsTest(unittest.TestCase):
               f"overflowed={overflowed}", file=sys.stderr)
         return result["lost"], overflowed
 
-    def assert_nothing_is_lost(self, harm, in_hands=0, **more):
+    def fill(self, count):
+        """Lets each worker find as many flows more than it had when it ended. They lie side by
+        side, not where the hash of a table would put them; and then it starts."""
+        memory, = self.relay.supervisor.store["flows"]
+        lines = 2 * self.relay.config["flows"] * len(flow_line(0, 0))
+        first = os.fstat(memory).st_size - WORKERS * lines
+        self.relay.process.send_signal(signal.SIGUSR2)
+        self.assertEqual(self.relay.process.wait(), 0)
+        now_us = time.monotonic_ns() // 1000
+        for worker in range(WORKERS):
+            found = os.pread(memory, lines, first + worker * lines)
+            kept = b"".join(found[at:at + 64] for at in range(0, len(found), 64) if found[at + 60])
+            more = b"".join(flow_line(i, now_us - i) for i in range(count))
+            os.pwrite(memory, (kept + more).ljust(lines, b"\0"), first + worker * lines)
+        self.relay.launch()
+        self.assertTrue(self.relay.supervisor.ready.wait(10))
+
+    def assert_nothing_is_lost(self, harm, in_hands=0, flows=CLIENTS, **more):
         """Where a starved machine or a sanitizer makes the restart longer than the buffers hold, at
         a lower rate; but never more than what overflowed."""
         for per_second in RATES:
             lost, overflowed = self.stream_while(harm, per_second=per_second, **more)
             self.assertLessEqual(lost, overflowed + in_hands, self.relay.verdicts("up"))
-            self.assertEqual(self.relay.kept(), (WORKERS + INTERNAL_PORTS, CLIENTS, 0))
+            self.assertEqual(self.relay.kept(), (WORKERS + INTERNAL_PORTS, flows, 0))
             self.assertLessEqual(set(self.relay.verdicts("up")), {"flow"})
             if lost <= in_hands:
                 return
@@ -155,6 +188,18 @@ class KeptSocketsTest(unittest.TestCase):
 
     def test_a_restart_loses_nothing_while_no_transceiver_says_a_word(self):
         self.assert_nothing_is_lost(self.relay.hand_over, is_down=False)
+
+    def test_a_restart_with_a_large_table_loses_nothing(self):
+        self.relay.kill()
+        self.relay.config["flows"] = 1 << 20
+        self.relay.launch()
+        self.assertTrue(self.relay.supervisor.ready.wait(10))
+        self.transceiver.publisher.close()
+        self.transceiver.publisher = None
+        self.transceiver.announce_and_wait()
+        self.calls = [self.connect(session) for session in range(CLIENTS)]
+        self.fill(MANY_FLOWS)
+        self.assert_nothing_is_lost(self.relay.hand_over, flows=CLIENTS + WORKERS * MANY_FLOWS)
 
     def test_restarts_may_follow_each_other(self):
         def harm():

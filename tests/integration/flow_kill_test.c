@@ -2,7 +2,7 @@
 #include "tests/testing.h"
 
 #include "common/base/random.h"
-#include "services/relay/core/flow_table.h"
+#include "tests/flow_settling.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -39,10 +39,10 @@ static struct flow_owner owner_at(uint32_t i, uint32_t generation)
     return (struct flow_owner){.instance_id = 7 * i, .session_id = CLIENTS * generation + i};
 }
 
-static void work_until_killed(struct shared *shared, bool is_used, uint64_t random_seed)
+static void work_until_killed(struct shared *shared, uint64_t random_seed)
 {
     struct flow_table *t = flow_table_create(CAP, seed);
-    (void)flow_table_settle(t, shared->lines, is_used, SOCKETS, START_US);
+    (void)settle_again(t, shared->lines, CAP, SOCKETS, START_US);
     struct random_generator random;
     random_generator_init(&random, random_seed);
     for (;;) {
@@ -107,12 +107,12 @@ static void a_killed_process_leaves_whole_flows(void **state)
         const pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0) {
-            work_until_killed(shared, kills > 0, draw);
+            work_until_killed(shared, draw);
         }
         kill_at_work(child, shared, (long)(draw % 4000) * 1000);
 
         struct flow_table *t = flow_table_create(CAP, seed);
-        const size_t taken = flow_table_settle(t, shared->lines, true, SOCKETS, START_US);
+        const size_t taken = settle_again(t, shared->lines, CAP, SOCKETS, START_US);
         /* In one step a flow is taken out, and another one gives its place. */
         assert_true(taken + 2 >= shared->flows);
         assert_no_flow_is_mixed(t);

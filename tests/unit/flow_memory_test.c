@@ -1,10 +1,12 @@
 /* flow_memory_test.c - memory is taken up only under the very same label */
 #include "tests/testing.h"
 
+#include "services/relay/core/flow_remains.h"
 #include "services/relay/flow_memory.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { WORKERS = 3 };
@@ -60,6 +62,45 @@ static void what_one_process_writes_the_next_one_reads(void **state)
     assert_int_equal(flow_memory_notes(&m)->noted_us, 77);
     flow_memory_close(&m);
     flow_memory_close(&m); /* of one that there is not */
+}
+
+/* A flow in a line of worker 1, among pages that nobody ever touched. */
+static void only_what_holds_something_is_read(void **state)
+{
+    (void)state;
+    struct relay_config config = plain();
+    config.forwarder.flow_cap = 1 << 20;
+    struct flow_memory m;
+    struct fault fault = {0};
+    assert_true(flow_memory_make(&m, &config, WORKERS, &fault));
+    assert_null(flow_memory_collect(&m, 1, &config.forwarder, US_PER_S)); /* nobody was here */
+    const int fd = fcntl(m.fd, F_DUPFD_CLOEXEC, 0);
+    const size_t last = flow_table_bytes(config.forwarder.flow_cap) / sizeof(struct flow) - 1;
+    const size_t at[] = {0, 12345, 800000, last};
+    for (size_t i = 0; i < COUNT_OF(at); i++) {
+        struct flow *lines = flow_memory_lines(&m, 1);
+        lines[at[i]] = (struct flow){
+            .client = {.port = 1}, .refreshed_us = US_PER_S - i, .state = FLOW_CONFIRMED};
+    }
+    flow_memory_close(&m);
+    struct stat before;
+    struct stat after;
+    assert_int_equal(fstat(fd, &before), 0);
+
+    assert_true(flow_memory_adopt(&m, fd, &config, WORKERS));
+    const size_t expected[WORKERS] = {0, COUNT_OF(at), 0};
+    for (unsigned i = 0; i < WORKERS; i++) {
+        struct flow_remains *remains = flow_memory_collect(&m, i, &config.forwarder, US_PER_S);
+        assert_int_equal(flow_remains_count(remains), expected[i]);
+        flow_remains_destroy(remains);
+    }
+    for (size_t i = 0; i < COUNT_OF(at); i++) {
+        const struct flow *lines = flow_memory_lines(&m, 1);
+        assert_int_equal(lines[at[i]].state, FLOW_FREE);
+    }
+    assert_int_equal(fstat(m.fd, &after), 0);
+    assert_int_equal(after.st_blocks, before.st_blocks);
+    flow_memory_close(&m);
 }
 
 static void another_configuration_begins_without_flows(void **state)
@@ -131,6 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_one_process_writes_the_next_one_reads),
+        cmocka_unit_test(only_what_holds_something_is_read),
         cmocka_unit_test(another_configuration_begins_without_flows),
         cmocka_unit_test(another_layout_begins_without_flows),
         cmocka_unit_test(what_could_be_cut_short_is_not_mapped),

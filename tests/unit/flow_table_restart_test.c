@@ -2,7 +2,7 @@
 #include "tests/testing.h"
 
 #include "common/base/random.h"
-#include "services/relay/core/flow_table.h"
+#include "tests/flow_settling.h"
 
 #include <stdlib.h>
 
@@ -45,7 +45,7 @@ static void *make_lines(void)
 static void leave_flows(void *lines, uint32_t confirmed, uint32_t half_open)
 {
     struct flow_table *t = flow_table_create(CAP, seed);
-    assert_int_equal(flow_table_settle(t, lines, false, SOCKETS, START_US), 0);
+    assert_int_equal(flow_table_settle(t, lines, NULL), 0);
     for (uint32_t i = 0; i < confirmed + half_open; i++) {
         const struct net_addr client = client_at(i);
         const uint64_t now_us = START_US + i * US_PER_MS;
@@ -62,7 +62,7 @@ static void leave_flows(void *lines, uint32_t confirmed, uint32_t half_open)
 static struct flow_table *come_back(void *lines, size_t expected, uint64_t now_us)
 {
     struct flow_table *t = flow_table_create(CAP, other_seed);
-    assert_int_equal(flow_table_settle(t, lines, true, SOCKETS, now_us), expected);
+    assert_int_equal(settle_again(t, lines, CAP, SOCKETS, now_us), expected);
     return t;
 }
 
@@ -115,7 +115,7 @@ static void the_share_of_a_session_is_counted_on(void **state)
     memset(lines, 0, flow_table_bytes(256));
     for (unsigned life = 0; life < 2; life++) {
         struct flow_table *t = flow_table_create(256, seed);
-        (void)flow_table_settle(t, lines, life > 0, SOCKETS, now_us);
+        (void)settle_again(t, lines, 256, SOCKETS, now_us);
         for (uint32_t i = 0; i < SESSION_TALLY_MAX; i++) {
             const struct net_addr client = client_at(100 * life + i);
             const bool has_room = flow_table_open(t, &client, owner_at(1), now_us) != NULL;
@@ -224,7 +224,7 @@ static void noise_is_survived(void **state)
             lines[i].owner_sent_us = 0;
         }
         struct flow_table *t = flow_table_create(CAP, seed);
-        const size_t taken = flow_table_settle(t, lines, true, SOCKETS, START_US);
+        const size_t taken = settle_again(t, lines, CAP, SOCKETS, START_US);
         assert_true(taken <= CAP && (round % 2 == 1 || taken >= CAP - CAP / FLOW_HALF_OPEN_SHARE));
         for (uint32_t i = 0; i < 2 * CAP; i++) {
             const struct net_addr client = client_at(i);

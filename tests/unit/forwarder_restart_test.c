@@ -1,4 +1,5 @@
 /* forwarder_restart_test.c - a forwarder that goes on where another one ended */
+#include "tests/flow_settling.h"
 #include "tests/unit/forwarder_world.h"
 
 #include <stdlib.h>
@@ -11,9 +12,13 @@ static struct world begin_life(bool is_used, uint64_t now_us, size_t expected)
     const struct forwarder_config config = world_config();
     struct world w = world_open_silent(&config);
     w.now_us = now_us;
-    const struct forwarder_memory memory = {
-        .flow_lines = lines, .routes = &notes, .is_used = is_used};
-    assert_int_equal(forwarder_settle(w.forwarder, &memory, now_us), expected);
+    if (is_used) {
+        forwarder_recall(w.forwarder, &notes, now_us);
+    }
+    struct flow_remains *remains =
+        collect_lines(lines, config.flow_cap, config.listen_count, now_us);
+    assert_int_equal(forwarder_settle(w.forwarder, lines, remains), expected);
+    flow_remains_destroy(remains);
     return w;
 }
 

@@ -1,11 +1,16 @@
 /* flow_table.c - linear probing with backward-shift deletion; one idle order for each state */
 #include "services/relay/core/flow_table.h"
 
+#include "services/relay/core/flow_remains.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #define NO_SLOT    UINT32_MAX
 #define LINE_BYTES sizeof(struct flow)
+/* How early flow_table_settle asks for memory. */
+#define LINES_AHEAD 16
+#define FLOWS_AHEAD 32
 
 /* Flows of one state, from the longest idle to the last refreshed. */
 struct idle_order {
@@ -17,7 +22,7 @@ struct idle_order {
 
 struct flow_table {
     struct flow *slot; /* aligned to a line, inside memory or where the table was settled */
-    void *memory;      /* the table's own lines; in disuse once it was settled elsewhere */
+    void *memory;      /* the table's own lines; never touched once it was settled elsewhere */
     uint32_t mask;
     size_t flow_cap;
     size_t half_open_cap;
@@ -25,16 +30,6 @@ struct flow_table {
     struct session_tally *tally; /* of half-open flows */
     struct idle_order order[FLOW_STATE_COUNT];
 };
-
-static uint64_t life_us(const struct flow *flow)
-{
-    return flow->state == FLOW_HALF_OPEN ? FLOW_HALF_OPEN_LIFE_US : FLOW_CONFIRMED_LIFE_US;
-}
-
-static bool is_over(const struct flow *flow, uint64_t now_us)
-{
-    return time_since(flow->refreshed_us, now_us) >= life_us(flow);
-}
 
 static uint32_t slots_for(size_t flow_cap)
 {
@@ -198,7 +193,7 @@ struct flow *flow_table_find(struct flow_table *t, const struct net_addr *client
     if (t->slot[at].state == FLOW_FREE) {
         return NULL;
     }
-    if (is_over(&t->slot[at], now_us)) {
+    if (flow_is_over(&t->slot[at], now_us)) {
         take_out(t, at);
         return NULL;
     }
@@ -316,7 +311,7 @@ void flow_table_tick(struct flow_table *t, uint64_t now_us)
     for (size_t i = 0; i < COUNT_OF(state); i++) {
         const struct idle_order *order = &t->order[state[i]];
         for (size_t freed = 0; freed < FLOW_TICK_MAX && order->oldest != NO_SLOT &&
-                               is_over(&t->slot[order->oldest], now_us);
+                               flow_is_over(&t->slot[order->oldest], now_us);
              freed++) {
             take_out(t, order->oldest);
         }
@@ -330,26 +325,9 @@ size_t flow_table_bytes(size_t flow_cap)
     return slots_for(flow_cap) * LINE_BYTES;
 }
 
-/* Only what this code can have written, and still means something now. */
-static bool is_sound(const struct flow *flow, size_t socket_count, uint64_t now_us)
-{
-    return (flow->state == FLOW_HALF_OPEN || flow->state == FLOW_CONFIRMED) &&
-           flow->client.port != 0 && flow->client.zero == 0 &&
-           (flow->socket < socket_count || flow->socket == FLOW_SOCKET_UNKNOWN) &&
-           flow->refreshed_us <= now_us && flow->owner_sent_us <= now_us && !is_over(flow, now_us);
-}
-
-static int by_age(const void *a, const void *b)
-{
-    const uint64_t a_us = ((const struct flow *)a)->refreshed_us;
-    const uint64_t b_us = ((const struct flow *)b)->refreshed_us;
-    return (a_us > b_us) - (a_us < b_us);
-}
-
 /* A flow may lie there twice, when the process was killed while it closed a gap. */
 static bool take_up(struct flow_table *t, struct flow *flow)
 {
-    flow->hash = hash_of(t, &flow->client);
     flow->rival = FLOW_RIVAL_NONE; /* rivals are not kept; a half-open flow's count begins anew */
     if (flow_count(t) == t->flow_cap ||
         t->slot[slot_of(t, &flow->client, flow->hash)].state != FLOW_FREE) {
@@ -363,25 +341,33 @@ static bool take_up(struct flow_table *t, struct flow *flow)
     return true;
 }
 
-size_t flow_table_settle(struct flow_table *t, void *lines, bool is_used, size_t socket_count,
-                         uint64_t now_us)
+/* The flows lie in the order of their age, their lines in that of a hash: each look at either would
+ * be a wait for memory. Both are asked for in time. */
+static void look_ahead(struct flow_table *t, struct flow_remains *r, size_t i)
+{
+    if (i + FLOWS_AHEAD < flow_remains_count(r)) {
+        __builtin_prefetch(flow_remains_at(r, i + FLOWS_AHEAD), 1);
+    }
+    if (i + LINES_AHEAD < flow_remains_count(r)) {
+        struct flow *flow = flow_remains_at(r, i + LINES_AHEAD);
+        flow->hash = hash_of(t, &flow->client);
+        __builtin_prefetch(&t->slot[flow->hash & t->mask], 1);
+    }
+}
+
+size_t flow_table_settle(struct flow_table *t, void *lines, struct flow_remains *remains)
 {
     assert(flow_count(t) == 0 && (uintptr_t)lines % LINE_BYTES == 0);
-    struct flow *found = t->slot; /* as many lines: room to sort in */
-    size_t found_count = 0;
     t->slot = lines;
-    if (is_used) {
-        for (size_t i = 0; i <= t->mask; i++) {
-            if (is_sound(&t->slot[i], socket_count, now_us)) {
-                found[found_count++] = t->slot[i];
-            }
-        }
-        qsort(found, found_count, sizeof(*found), by_age);
-        memset(lines, 0, (t->mask + 1) * LINE_BYTES);
+    const size_t count = remains == NULL ? 0 : flow_remains_count(remains);
+    for (size_t i = 0; i < count && i < LINES_AHEAD; i++) {
+        struct flow *flow = flow_remains_at(remains, i);
+        flow->hash = hash_of(t, &flow->client);
     }
     size_t taken = 0;
-    for (size_t i = 0; i < found_count; i++) {
-        taken += take_up(t, &found[i]);
+    for (size_t i = 0; i < count; i++) {
+        look_ahead(t, remains, i);
+        taken += take_up(t, flow_remains_at(remains, i));
     }
     return taken;
 }

@@ -65,7 +65,15 @@ struct flow {
 
 static_assert(sizeof(struct flow) == 64, "one flow is one cache line");
 
+static inline bool flow_is_over(const struct flow *flow, uint64_t now_us)
+{
+    const uint64_t life_us =
+        flow->state == FLOW_HALF_OPEN ? FLOW_HALF_OPEN_LIFE_US : FLOW_CONFIRMED_LIFE_US;
+    return time_since(flow->refreshed_us, now_us) >= life_us;
+}
+
 struct flow_table;
+struct flow_remains;
 
 /* flow_cap in FLOW_CAP_MIN..FLOW_CAP_MAX. NULL without memory. */
 struct flow_table *flow_table_create(size_t flow_cap, struct flow_hash_seed seed);
@@ -77,11 +85,9 @@ struct bytes_span flow_table_lines(const struct flow_table *t);
 /* What flow_table_settle needs for as many flows. */
 size_t flow_table_bytes(size_t flow_cap);
 /* Moves an empty table to lines that the caller gives and keeps until after destroy: as many bytes,
- * aligned to a line, zeros or (is_used) what a table of the same flow_cap and FLOW_LAYOUT left
- * there. Takes up each flow that is sound: a state, a client, times that have been, a life that is
- * not over, one of socket_count sockets. Returns how many. Once. */
-size_t flow_table_settle(struct flow_table *t, void *lines, bool is_used, size_t socket_count,
-                         uint64_t now_us);
+ * aligned to a line, all of them free. Takes up what remains of another table, sorted, as far as
+ * there is room: returns how many. remains: NULL = nothing. Once. */
+size_t flow_table_settle(struct flow_table *t, void *lines, struct flow_remains *remains);
 
 /* NULL when there is none, or its life is over. */
 struct flow *flow_table_find(struct flow_table *t, const struct net_addr *client, uint64_t now_us);

@@ -56,13 +56,14 @@ void forwarder_destroy(struct forwarder *f)
     free(f);
 }
 
-size_t forwarder_settle(struct forwarder *f, const struct forwarder_memory *memory, uint64_t now_us)
+void forwarder_recall(struct forwarder *f, const struct route_notes *notes, uint64_t now_us)
 {
-    if (memory->is_used) {
-        route_table_recall(f->routes, memory->routes, now_us);
-    }
-    return flow_table_settle(f->flows, memory->flow_lines, memory->is_used, f->config.listen_count,
-                             now_us);
+    route_table_recall(f->routes, notes, now_us);
+}
+
+size_t forwarder_settle(struct forwarder *f, void *lines, struct flow_remains *remains)
+{
+    return flow_table_settle(f->flows, lines, remains);
 }
 
 static struct verdict dropped(enum forward_reason reason)

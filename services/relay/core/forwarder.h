@@ -61,13 +61,6 @@ struct forwarder_lesson {
     struct flow_owner owner;
 };
 
-/* Memory that outlives the process (flow_memory.h). */
-struct forwarder_memory {
-    void *flow_lines;                 /* as flow_table_settle wants them */
-    const struct route_notes *routes; /* of main's table */
-    bool is_used;                     /* another process was here */
-};
-
 struct forwarder_config {
     uint16_t cluster_id;
     size_t flow_cap;
@@ -90,11 +83,10 @@ struct forwarder;
 struct forwarder *forwarder_create(const struct forwarder_config *config, struct key_ring *ring,
                                    struct random_source random);
 void forwarder_destroy(struct forwarder *f);
-/* Goes on where another process ended: the flows lie in this memory from now on, and those that are
- * there are taken up; noted routes are as if heard just now. Returns how many flows. Once, before
- * anything else. */
-size_t forwarder_settle(struct forwarder *f, const struct forwarder_memory *memory,
-                        uint64_t now_us);
+/* Goes on where another process ended (flow_memory.h), before anything else: noted routes are as if
+ * heard just now; and, as flow_table_settle, the flows lie in these lines from now on. */
+void forwarder_recall(struct forwarder *f, const struct route_notes *notes, uint64_t now_us);
+size_t forwarder_settle(struct forwarder *f, void *lines, struct flow_remains *remains);
 
 /* For each client of a batch, before the first of its datagrams: the look-ups of the batch then
  * wait for memory together and not one after the other. Changes nothing. */
