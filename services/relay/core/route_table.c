@@ -242,16 +242,32 @@ static void write_note(struct route_note *note, uint32_t instance_id,
     note->is_there = 1;
 }
 
-void route_table_note(const struct route_table *t, struct route_notes *out, uint64_t now_us)
+static bool is_noted(const struct route *route, uint64_t now_us)
+{
+    return route->state == ROUTE_ANNOUNCED && !is_over(route, now_us);
+}
+
+/* The end comes first: an older list may have been longer, and its entries are still there. */
+static void write_end(const struct route_table *t, struct route_notes *out, uint64_t now_us)
 {
     size_t count = 0;
     for (uint32_t at = 0; at < SLOTS; at++) {
-        if (t->slot[at].state == ROUTE_ANNOUNCED && !is_over(&t->slot[at], now_us)) {
-            write_note(&out->note[count++], t->slot[at].instance_id, &t->slot[at].media_address);
-        }
+        count += is_noted(&t->slot[at], now_us);
     }
     if (count < ROUTES_MAX) {
         out->note[count].is_there = 0;
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+void route_table_note(const struct route_table *t, struct route_notes *out, uint64_t now_us)
+{
+    size_t count = 0;
+    write_end(t, out, now_us);
+    for (uint32_t at = 0; at < SLOTS; at++) {
+        if (is_noted(&t->slot[at], now_us)) {
+            write_note(&out->note[count++], t->slot[at].instance_id, &t->slot[at].media_address);
+        }
     }
     out->noted_us = now_us;
 }
