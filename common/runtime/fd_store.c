@@ -121,18 +121,6 @@ bool fd_store_is_there(const struct fd_store *s)
     return s->notify_fd >= 0;
 }
 
-int fd_store_take(struct fd_store *s, const char *name)
-{
-    for (size_t i = 0; i < s->kept_count; i++) {
-        if (s->kept[i].fd >= 0 && strcmp(s->kept[i].name, name) == 0) {
-            const int fd = s->kept[i].fd;
-            s->kept[i].fd = -1;
-            return fd;
-        }
-    }
-    return -1;
-}
-
 /* fd -1: none goes with it. */
 static bool tell(struct fd_store *s, const char *text, int fd)
 {
@@ -157,6 +145,7 @@ static bool tell(struct fd_store *s, const char *text, int fd)
     if (sendmsg(s->notify_fd, &message, MSG_NOSIGNAL) < 0) {
         (void)close(s->notify_fd);
         s->notify_fd = -1;
+        s->is_lost = true;
         return false;
     }
     return true;
@@ -174,23 +163,77 @@ void fd_store_forget(struct fd_store *s, const char *name)
 {
     char text[FD_STORE_NAME_CAP + 32];
     const int len = snprintf(text, sizeof(text), "FDSTOREREMOVE=1\nFDNAME=%s", name);
-    if (len > 0 && (size_t)len < sizeof(text)) {
+    if (name[0] != '\0' && len > 0 && (size_t)len < sizeof(text)) {
         (void)tell(s, text, -1);
     }
+}
+
+/* As long as the supervisor has a copy the socket is open: of several that share an address the
+ * kernel would choose this one too, for datagrams that nobody reads. It passes over one that is
+ * connected, here to itself. */
+static void retire(int fd)
+{
+    struct sockaddr_storage own = {0};
+    socklen_t own_len = sizeof(own);
+    int type = 0;
+    socklen_t type_len = sizeof(type);
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_len) == 0 && type == SOCK_DGRAM &&
+        getsockname(fd, (struct sockaddr *)&own, &own_len) == 0 &&
+        (own.ss_family == AF_INET || own.ss_family == AF_INET6)) {
+        (void)connect(fd, (const struct sockaddr *)&own, own_len);
+    }
+}
+
+void fd_store_discard(struct fd_store *s, const char *name, int fd)
+{
+    fd_store_forget(s, name);
+    retire(fd);
+    (void)close(fd);
+}
+
+/* The next that nobody took, by its name or any; NULL when there is none. */
+static struct fd_store_entry *find(struct fd_store *s, const char *name)
+{
+    for (size_t i = 0; i < s->kept_count; i++) {
+        if (s->kept[i].fd >= 0 && (name == NULL || strcmp(s->kept[i].name, name) == 0)) {
+            return &s->kept[i];
+        }
+    }
+    return NULL;
+}
+
+static int take_one(struct fd_store *s, const char *name)
+{
+    struct fd_store_entry *entry = find(s, name);
+    if (entry == NULL) {
+        return -1;
+    }
+    const int fd = entry->fd;
+    entry->fd = -1;
+    return fd;
+}
+
+int fd_store_take(struct fd_store *s, const char *name)
+{
+    const int fd = take_one(s, name);
+    int twin = fd >= 0 ? take_one(s, name) : -1;
+    const bool had_twins = twin >= 0;
+    for (; twin >= 0; twin = take_one(s, name)) {
+        fd_store_discard(s, name, twin);
+    }
+    if (had_twins) {
+        (void)fd_store_put(s, name, fd); /* its name was forgotten, too */
+    }
+    return fd;
 }
 
 size_t fd_store_forget_rest(struct fd_store *s)
 {
     size_t count = 0;
-    for (size_t i = 0; i < s->kept_count; i++) {
-        if (s->kept[i].fd >= 0) {
-            if (s->kept[i].name[0] != '\0') {
-                fd_store_forget(s, s->kept[i].name);
-            }
-            (void)close(s->kept[i].fd);
-            s->kept[i].fd = -1;
-            count++;
-        }
+    for (struct fd_store_entry *entry = find(s, NULL); entry != NULL; entry = find(s, NULL)) {
+        fd_store_discard(s, entry->name, entry->fd);
+        entry->fd = -1;
+        count++;
     }
     return count;
 }

@@ -57,25 +57,21 @@ bool relay_keep_probe(struct relay_keep *k, struct net_addr *listen, struct faul
     return relay_socket_probe(listen, fault);
 }
 
-struct socket_kind {
-    bool (*adopt)(int fd, const struct net_addr *address, size_t buffer_bytes);
-    int (*open)(const struct net_addr *address, size_t buffer_bytes, struct fault *fault);
-};
-
-static int take_or_open(struct relay_keep *k, struct socket_kind kind, const char *name,
+static int take_or_open(struct relay_keep *k, bool is_public, const char *name,
                         const struct net_addr *address, struct fault *fault)
 {
     const size_t buffer_bytes = k->config->socket_buffer_bytes;
     const int kept = fd_store_take(&k->store, name);
-    if (kept >= 0 && kind.adopt(kept, address, buffer_bytes)) {
+    if (kept >= 0 && (is_public ? relay_socket_adopt_public(kept, address, buffer_bytes)
+                                : relay_socket_adopt_internal(kept, address, buffer_bytes))) {
         k->sockets_kept++;
         return kept;
     }
     if (kept >= 0) {
-        fd_store_forget(&k->store, name);
-        (void)close(kept);
+        fd_store_discard(&k->store, name, kept);
     }
-    const int fd = kind.open(address, buffer_bytes, fault);
+    const int fd = is_public ? relay_socket_open_public(address, buffer_bytes, fault)
+                             : relay_socket_open_internal(address, buffer_bytes, fault);
     if (fd >= 0) {
         (void)fd_store_put(&k->store, name, fd);
     }
@@ -85,24 +81,22 @@ static int take_or_open(struct relay_keep *k, struct socket_kind kind, const cha
 int relay_keep_public(struct relay_keep *k, unsigned worker, unsigned listen_index,
                       struct fault *fault)
 {
-    const struct socket_kind kind = {relay_socket_adopt_public, relay_socket_open_public};
     char name[FD_STORE_NAME_CAP];
     if (listen_index == 0) {
         (void)snprintf(name, sizeof(name), "public.%u", worker);
     } else {
         (void)snprintf(name, sizeof(name), "public.%u.%u", worker, listen_index);
     }
-    return take_or_open(k, kind, name, &k->config->forwarder.listen[listen_index], fault);
+    return take_or_open(k, true, name, &k->config->forwarder.listen[listen_index], fault);
 }
 
 int relay_keep_internal(struct relay_keep *k, unsigned port_index, struct fault *fault)
 {
-    const struct socket_kind kind = {relay_socket_adopt_internal, relay_socket_open_internal};
     struct net_addr address = k->config->forwarder.internal;
     address.port = (uint16_t)(address.port + port_index);
     char name[FD_STORE_NAME_CAP];
     (void)snprintf(name, sizeof(name), "internal.%u", address.port);
-    return take_or_open(k, kind, name, &address, fault);
+    return take_or_open(k, false, name, &address, fault);
 }
 
 void relay_keep_recall(const struct relay_keep *k, struct forwarder *f, uint64_t now_us)
@@ -132,11 +126,16 @@ void relay_keep_settle(const struct relay_keep *k, unsigned worker, struct forwa
 
 void relay_keep_opened(struct relay_keep *k)
 {
-    if (!fd_store_is_there(&k->store)) {
-        return;
-    }
     const size_t forgotten = fd_store_forget_rest(&k->store);
-    log_info("relay.kept sockets=%zu forgotten=%zu", k->sockets_kept, forgotten);
+    if (fd_store_is_there(&k->store) || k->store.is_lost) {
+        log_info("relay.kept sockets=%zu forgotten=%zu", k->sockets_kept, forgotten);
+    }
+    if (k->store.is_lost) {
+        log_warn(
+            "relay.supervisor_deaf patience_ms=%d effect=\"it keeps what is old, and not what is "
+            "new: a restart is a gap\" remedy=\"look why it does not read\"",
+            FD_STORE_PATIENCE_MS);
+    }
 }
 
 void relay_keep_ready(struct relay_keep *k)

@@ -120,8 +120,16 @@ bool relay_socket_is_bound_to(int fd, const struct net_addr *address)
            net_addr_from_sockaddr(&bound, &own) && net_addr_equal(&own, address);
 }
 
+/* One that was discarded, and its supervisor did not hear of it, is connected to itself. */
+static void disconnect(int fd)
+{
+    const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+    (void)connect(fd, &nobody, sizeof(nobody));
+}
+
 static bool adopt(int fd, const struct net_addr *address, bool is_shared, size_t buffer_bytes)
 {
+    disconnect(fd);
     if (!relay_socket_is_bound_to(fd, address) || option_of(fd, SO_REUSEPORT) != is_shared) {
         return false;
     }

@@ -25,6 +25,7 @@ from relay_kit import INTERNAL_PORTS, PROGRAM, RTP, Relay, Transceiver, udp  # n
 PER_SECOND, MILLISECONDS = 20000, 2000
 RATES = (PER_SECOND, PER_SECOND, PER_SECOND // 4, PER_SECOND // 16)
 CLIENTS = 16
+NEW_CLIENTS = 50
 MANY_FLOWS = 100000  # of each worker
 WORKERS = 2
 BATCH = 8 * 64  # eight trains, before they are sent on
@@ -226,6 +227,18 @@ class KeptSocketsTest(unittest.TestCase):
             names = [f"internal.{self.relay.internal_port + i}" for i in range(INTERNAL_PORTS)]
             names += ["flows", *(f"public.{worker}" for worker in range(workers))]
             self.assertEqual(self.relay.supervisor.names(), sorted(names))
+
+    def test_a_supervisor_that_ignores_a_removal_takes_no_client(self):
+        relay, take = self.relay, self.relay.supervisor.take
+        relay.supervisor.take = lambda text, fds: "FDSTOREREMOVE" in text or take(text, fds)
+        for workers in (1, 2):  # what was not removed is taken up again
+            relay.config["workers"] = workers
+            relay.hand_over()
+            self.assertTrue(relay.supervisor.ready.wait(10))
+            self.assertIn("public.1", relay.supervisor.names())
+            self.say_the_last_word()
+            for session in range(NEW_CLIENTS):
+                self.connect(1000 * workers + session)
 
     def test_sockets_of_another_configuration_are_closed(self):
         relay, old = self.relay, self.relay.public[0]

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,6 +145,7 @@ static void a_supervisor_that_does_not_read_is_given_up(void **state)
         assert_true(++told < 100000);
     }
     assert_false(fd_store_is_there(&s));
+    assert_true(s.is_lost);
     fd_store_close(&s);
     char text[128];
     for (; told > 0; told--) {
@@ -202,6 +204,55 @@ static void forget_the_rest(void)
     EXPECT(fd_store_forget_rest(&store) == 2);
     EXPECT(fcntl(3, F_GETFD) == FD_CLOEXEC);
     EXPECT(fcntl(4, F_GETFD) == -1 && fcntl(5, F_GETFD) == -1);
+}
+
+/* Two of one name: a removal was lost once. */
+static void take_one_of_two(void)
+{
+    be_given(3, "3", "public.0:public.0:public.1", 0);
+    EXPECT(fd_store_open(&store));
+    EXPECT(fd_store_take(&store, "public.0") == 3);
+    EXPECT(fcntl(4, F_GETFD) == -1);
+    EXPECT(fd_store_forget_rest(&store) == 1);
+    EXPECT(fcntl(3, F_GETFD) == FD_CLOEXEC);
+}
+
+/* A socket of the group at this address; a new group for port 0. */
+static int member_of(struct sockaddr_in *at)
+{
+    const int one = 1;
+    socklen_t len = sizeof(*at);
+    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    EXPECT(setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one)) == 0);
+    EXPECT(bind(fd, (const struct sockaddr *)at, len) == 0);
+    EXPECT(getsockname(fd, (struct sockaddr *)at, &len) == 0);
+    return fd;
+}
+
+/* The supervisor does not even listen, and still has its copy of what is discarded. */
+static void discard_a_member_of_a_group(void)
+{
+    enum { CLIENTS = 100 };
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    (void)unsetenv("NOTIFY_SOCKET");
+    EXPECT(fd_store_open(&store));
+    const int used = member_of(&at);
+    const int stale = member_of(&at);
+    const int copy = dup(stale);
+    fd_store_discard(&store, "public.1", stale);
+    EXPECT(fcntl(stale, F_GETFD) == -1);
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        const int client = socket(AF_INET, SOCK_DGRAM, 0);
+        EXPECT(sendto(client, "x", 1, 0, (const struct sockaddr *)&at, sizeof(at)) == 1);
+        (void)close(client);
+    }
+    unsigned heard = 0;
+    char byte;
+    while (recv(used, &byte, 1, 0) == 1) {
+        heard++;
+    }
+    EXPECT(heard == CLIENTS);
+    EXPECT(recv(copy, &byte, 1, 0) == -1);
 }
 
 static void ignore_what_is_for_another_process(void)
@@ -287,6 +338,30 @@ static void what_nobody_wants_any_more_is_forgotten(void **state)
     assert_int_equal(poll(&more, 1, 0), 0);
 }
 
+static void of_two_with_one_name_one_is_kept(void **state)
+{
+    (void)state;
+    static const char *const said[] = {"FDSTOREREMOVE=1\nFDNAME=public.0",
+                                       "FDSTORE=1\nFDPOLL=0\nFDNAME=public.0",
+                                       "FDSTOREREMOVE=1\nFDNAME=public.1"};
+    char text[128];
+    a_child_can(take_one_of_two);
+    for (size_t i = 0; i < COUNT_OF(said); i++) {
+        const int fd = hear(text);
+        assert_string_equal(text, said[i]);
+        assert_int_equal(fd >= 0, i == 1);
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+    }
+}
+
+static void what_is_discarded_is_heard_of_no_more(void **state)
+{
+    (void)state;
+    a_child_can(discard_a_member_of_a_group);
+}
+
 static void an_environment_that_is_wrong_gives_nothing(void **state)
 {
     (void)state;
@@ -305,6 +380,8 @@ int main(void)
         cmocka_unit_test(a_supervisor_that_does_not_read_is_given_up),
         cmocka_unit_test(what_was_kept_comes_back_by_its_name_and_once),
         cmocka_unit_test(what_nobody_wants_any_more_is_forgotten),
+        cmocka_unit_test(of_two_with_one_name_one_is_kept),
+        cmocka_unit_test(what_is_discarded_is_heard_of_no_more),
         cmocka_unit_test(an_environment_that_is_wrong_gives_nothing),
     };
     return cmocka_run_group_tests(tests, listen_as_supervisor, stop_listening);
