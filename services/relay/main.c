@@ -183,8 +183,9 @@ static bool start(struct relay *r, struct fault *fault)
 }
 
 /* The admin thread reads what the workers own: it ends first. The workers forward as long as they
- * can: what comes after them waits for the next process. */
-static void stop(struct relay *r)
+ * can: what comes after them waits for the next process. That one does not wait for the cache's
+ * thread, which may be in the middle of a name look-up: the end of this process is the thread's. */
+static void stop(struct relay *r, bool is_handing_over)
 {
     admin_http_stop();
     relay_control_close(r->control);
@@ -198,7 +199,9 @@ static void stop(struct relay *r)
         relay_worker_close(r->metrics.worker[i]);
     }
     tcp_ingress_close(r->metrics.tcp);
-    flow_cache_stop(r->cache);
+    if (!is_handing_over) {
+        flow_cache_stop(r->cache);
+    }
     relay_keep_close(&r->keep);
     key_ring_destroy(r->ring);
 }
@@ -212,11 +215,12 @@ static int run(struct relay *r)
     }
     relay_keep_open(&r->keep, &r->config);
     const bool is_started = start(r, &fault);
+    bool is_handing_over = false;
     if (is_started) {
-        relay_control_run(r->control, r->signal_fd);
+        is_handing_over = relay_control_run(r->control, r->signal_fd);
         log_info("relay.stopped");
     }
-    stop(r);
+    stop(r, is_handing_over);
     return is_started ? EXIT_SUCCESS : process_fail(SERVICE, &fault);
 }
 

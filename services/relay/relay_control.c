@@ -34,6 +34,7 @@ struct relay_control {
     uint64_t started_us;
     uint64_t draining_since_us; /* TIME_NEVER = not draining */
     bool is_over;
+    bool is_handing_over;
 
     uint64_t next_key_watch_us;
     struct timespec keys_seen; /* when the directory was last changed */
@@ -189,6 +190,7 @@ static void take_signals(struct relay_control *c, int signal_fd, uint64_t now_us
             break;
         case PROCESS_SIGNAL_HAND_OVER:
             c->is_over = true;
+            c->is_handing_over = true;
             return;
         case PROCESS_SIGNAL_STOP:
             if (c->draining_since_us != TIME_NEVER) {
@@ -241,7 +243,7 @@ static void keep_house(struct relay_control *c, uint64_t now_us)
     metric_set(c->beat, now_us);
 }
 
-void relay_control_run(struct relay_control *c, int signal_fd)
+bool relay_control_run(struct relay_control *c, int signal_fd)
 {
     struct pollfd ready[] = {
         {.fd = signal_fd, .events = POLLIN},
@@ -254,6 +256,7 @@ void relay_control_run(struct relay_control *c, int signal_fd)
         take_announcements(c, now_us);
         keep_house(c, now_us);
     }
+    return c->is_handing_over;
 }
 
 /* --- Life ------------------------------------------------------------------------------------- */

@@ -30,7 +30,7 @@ struct relay_control *relay_control_open(const struct relay_config *config,
                                          struct route_notes *notes, struct fault *fault);
 void relay_control_close(struct relay_control *c);
 
-/* Until the process is to end. */
-void relay_control_run(struct relay_control *c, int signal_fd);
+/* Until the process is to end. True: a successor waits for that. */
+bool relay_control_run(struct relay_control *c, int signal_fd);
 
 #endif
