@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define FAR_END_PATIENCE_MS 10000
+#define FAR_END_PATIENCE_MS 60000
 
 struct far_end {
     int listener;

@@ -1,7 +1,8 @@
 /* relay_worker_cache_test.c - workers that hold and ask, and a real Redis (F3, F5-F7)
  *
  * What the other relay would have written is written by the test. A client has no flow: its first
- * datagram is RTP, with the time at which it left. */
+ * datagram is RTP, with the time at which it left. What Redis has to answer within 20 ms has several
+ * attempts, each by another client: a busy machine makes an answer late, though not each time. */
 #include "tests/loopback_relay.h"
 #include "tests/redis_server.h"
 
@@ -9,6 +10,7 @@
 #define INSTANCE      0x5eed0001
 #define HOLD_LIMIT_US (20 * US_PER_MS)
 #define FLOWS_MAX     5000
+#define ATTEMPTS      20
 
 struct cached_relay {
     struct redis_server redis;
@@ -99,7 +101,8 @@ static struct net_addr client_of(unsigned number)
     struct net_addr client;
     (void)snprintf(ip, sizeof(ip), "127.%u.%u.%u", 9 + (unsigned)getpid() % 200, number / 250,
                    1 + number % 250);
-    assert_true(net_addr_parse_ip(ip, 20000, &client));
+    const uint16_t port = (uint16_t)(10000 + (unsigned)getpid() / 200 % 20000);
+    assert_true(net_addr_parse_ip(ip, port, &client));
     return client;
 }
 
@@ -182,26 +185,55 @@ static bool hear(const struct loopback_relay *w, int wait_ms, struct heard *out)
     return true;
 }
 
-static void a_client_that_comes_from_another_relay_is_taken_over(void **state)
+static void attempt(bool (*is_in_time)(const struct cached_relay *c, unsigned client))
 {
     struct cached_relay c;
-    struct heard heard;
-    (void)state;
+    unsigned client = 0;
     open_relay(&c);
-    remember_all(&c, 1);
-    const int client = bind_client(0);
-    for (uint32_t i = 0; i < 3; i++) {
-        speak(&c.relay, client, i);
+    remember_all(&c, ATTEMPTS);
+    while (!is_in_time(&c, client)) {
+        client++;
+        assert_true(client < ATTEMPTS);
+        wait_until_up(c.relay.cache, true);
     }
-    for (uint32_t i = 0; i < 3; i++) {
-        assert_true(hear(&c.relay, FAR_END_PATIENCE_MS, &heard));
-        assert_int_equal(heard.session_id, SESSION_BASE);
+    close_relay(&c);
+}
+
+/* False when the answer came too late for some of the datagrams. */
+static bool is_taken_over(const struct cached_relay *c, unsigned client)
+{
+    enum { DATAGRAMS = 3 };
+    struct heard heard;
+    const uint64_t forwarded_before = SUM(&c->relay, datagrams[FORWARD_UP_FLOW]);
+    const uint64_t dropped_before = SUM(&c->relay, datagrams[FORWARD_UP_NO_FLOW]);
+    uint64_t forwarded = 0;
+    uint64_t dropped = 0;
+    const int fd = bind_client(client);
+    for (uint32_t i = 0; i < DATAGRAMS; i++) {
+        speak(&c->relay, fd, i);
+    }
+    (void)close(fd);
+    const uint64_t until_us = clock_now_us() + FAR_END_PATIENCE_MS * US_PER_MS;
+    while (forwarded + dropped < DATAGRAMS) {
+        assert_true(clock_now_us() < until_us);
+        (void)poll(NULL, 0, 1);
+        forwarded = SUM(&c->relay, datagrams[FORWARD_UP_FLOW]) - forwarded_before;
+        dropped = SUM(&c->relay, datagrams[FORWARD_UP_NO_FLOW]) - dropped_before;
+    }
+    assert_int_equal(forwarded + dropped, DATAGRAMS);
+    for (uint32_t i = (uint32_t)dropped; i < DATAGRAMS; i++) {
+        assert_true(hear(&c->relay, FAR_END_PATIENCE_MS, &heard));
+        assert_int_equal(heard.session_id, SESSION_BASE + client);
         assert_int_equal(heard.number, i);
     }
-    assert_int_equal(SUM(&c.relay, from_cache[FORWARD_CACHE_TAKEN]), 1);
-    WAIT_FOR_SUM(&c.relay, datagrams[FORWARD_UP_FLOW], 3);
-    (void)close(client);
-    close_relay(&c);
+    assert_true(dropped > 0 || SUM(&c->relay, from_cache[FORWARD_CACHE_TAKEN]) > 0);
+    return dropped == 0;
+}
+
+static void a_client_that_comes_from_another_relay_is_taken_over(void **state)
+{
+    (void)state;
+    attempt(is_taken_over);
 }
 
 struct takeover {
@@ -236,7 +268,8 @@ static void take_over(unsigned count)
     unsigned rounds = 0;
     open_relay(&c);
     remember_all(&c, count);
-    for (; t.heard < count && rounds < 5; rounds++) {
+    const uint64_t until_us = clock_now_us() + FAR_END_PATIENCE_MS * US_PER_MS;
+    for (; t.heard < count && clock_now_us() < until_us; rounds++) {
         for (unsigned i = 0; i < count; i++) {
             if (!t.is_heard[i]) {
                 const int client = bind_client(i);
@@ -269,22 +302,60 @@ static void five_thousand_flows_are_taken_over(void **state)
     take_over(FLOWS_MAX);
 }
 
-static void a_stranger_is_dropped_and_asked_for_once_a_second(void **state)
+/* A client that Redis does not know. False when the answer was late, or a second was over. */
+static bool is_asked_for_once(const struct cached_relay *c, unsigned client)
 {
-    struct cached_relay c;
+    enum { DATAGRAMS = 50 };
     struct heard heard;
-    (void)state;
-    open_relay(&c);
-    const int client = bind_client(0);
-    for (uint32_t i = 0; i < 50; i++) {
-        speak(&c.relay, client, i);
+    const uint64_t asked_before = SUM(&c->relay, held[HOLD_ASK]);
+    const uint64_t away_before = SUM(&c->relay, cache_away);
+    const uint64_t late_before = SUM(&c->relay, cache_timeouts);
+    const uint64_t dropped_before = SUM(&c->relay, datagrams[FORWARD_UP_NO_FLOW]);
+    const uint64_t begin_us = clock_now_us();
+    const int fd = bind_client(ATTEMPTS + client);
+    for (uint32_t i = 0; i < DATAGRAMS; i++) {
+        speak(&c->relay, fd, i);
         (void)poll(NULL, 0, 2);
     }
-    assert_false(hear(&c.relay, 50, &heard));
-    assert_int_equal(SUM(&c.relay, held[HOLD_ASK]), 1);
-    WAIT_FOR_SUM(&c.relay, datagrams[FORWARD_UP_NO_FLOW], 50);
+    (void)close(fd);
+    WAIT_FOR_SUM(&c->relay, datagrams[FORWARD_UP_NO_FLOW], dropped_before + DATAGRAMS);
+    const bool is_calm = SUM(&c->relay, cache_timeouts) == late_before &&
+                         SUM(&c->relay, cache_away) == away_before &&
+                         clock_now_us() - begin_us < HOLD_ABSENT_US;
+    assert_false(hear(&c->relay, 0, &heard));
+    assert_true(!is_calm || SUM(&c->relay, held[HOLD_ASK]) == asked_before + 1);
+    return is_calm;
+}
+
+static void a_stranger_is_dropped_and_asked_for_once_a_second(void **state)
+{
+    (void)state;
+    attempt(is_asked_for_once);
+}
+
+static uint64_t answers(const struct cached_relay *c)
+{
+    const struct flow_cache_counters *counters = flow_cache_counters(c->relay.cache);
+    uint64_t total = 0;
+    for (unsigned i = 0; i < FLOW_CACHE_RESULT_COUNT; i++) {
+        total += metric_get(&counters->answers[i]);
+    }
+    return total;
+}
+
+/* Until Redis has said what it knows of this client. Returns how often it spoke. */
+static unsigned speak_until_answered(const struct cached_relay *c, unsigned number)
+{
+    const uint64_t before = answers(c);
+    const int client = bind_client(number);
+    unsigned spoken = 0;
+    for (; answers(c) == before; spoken++) {
+        assert_true(spoken < ATTEMPTS);
+        speak(&c->relay, client, spoken);
+        (void)poll(NULL, 0, 100);
+    }
     (void)close(client);
-    close_relay(&c);
+    return spoken;
 }
 
 static void a_poisoned_entry_sends_nothing_anywhere(void **state)
@@ -298,6 +369,7 @@ static void a_poisoned_entry_sends_nothing_anywhere(void **state)
     };
     struct cached_relay c;
     struct heard heard;
+    uint64_t spoken = 0;
     (void)state;
     open_relay(&c);
     for (unsigned i = 0; i < COUNT_OF(value); i++) {
@@ -306,54 +378,59 @@ static void a_poisoned_entry_sends_nothing_anywhere(void **state)
         write_key(i, key);
         freeReplyObject(redisCommand(link, "SET %s %s", key, value[i]));
         redisFree(link);
-        const int client = bind_client(i);
-        speak(&c.relay, client, i);
-        (void)close(client);
+        spoken += speak_until_answered(&c, i);
     }
+    WAIT_FOR_SUM(&c.relay, datagrams[FORWARD_UP_NO_FLOW], spoken);
+    WAIT_FOR_SUM(&c.relay, from_cache[FORWARD_CACHE_NEXT_HOP], 1);
+    WAIT_FOR_SUM(&c.relay, from_cache[FORWARD_CACHE_INSTANCE], 1);
+    WAIT_FOR_SUM(&c.relay, from_cache[FORWARD_CACHE_CLUSTER], 1);
     assert_false(hear(&c.relay, 100, &heard));
-    WAIT_FOR_SUM(&c.relay, datagrams[FORWARD_UP_NO_FLOW], COUNT_OF(value));
     assert_int_equal(SUM(&c.relay, from_cache[FORWARD_CACHE_TAKEN]), 0);
-    assert_int_equal(SUM(&c.relay, from_cache[FORWARD_CACHE_NEXT_HOP]), 1);
-    assert_int_equal(SUM(&c.relay, from_cache[FORWARD_CACHE_INSTANCE]), 1);
-    assert_int_equal(SUM(&c.relay, from_cache[FORWARD_CACHE_CLUSTER]), 1);
     close_relay(&c);
 }
 
-/* A frozen Redis: strangers are held, at most four of each and 20 ms, and given up. */
-static void with_a_frozen_redis_nothing_is_held_for_long(void **state)
+/* A frozen Redis: strangers are held, at most four of each and 20 ms, and given up. False when we
+ * were so slow that the cache had given it up. */
+static bool is_held_for_a_while(const struct cached_relay *c, unsigned attempts)
 {
     enum { CLIENTS = 40, ROUNDS = 20 };
     int client[CLIENTS];
-    struct cached_relay c;
     uint64_t most_held = 0;
-    (void)state;
-    open_relay(&c);
+    const uint64_t dropped_before = SUM(&c->relay, datagrams[FORWARD_UP_NO_FLOW]);
+    const uint64_t late_before = SUM(&c->relay, cache_timeouts);
+    const uint64_t away_before = SUM(&c->relay, cache_away);
     for (unsigned i = 0; i < CLIENTS; i++) {
-        client[i] = bind_client(i);
+        client[i] = bind_client((attempts + 1) * CLIENTS + i);
     }
-    redis_server_signal(&c.redis, SIGSTOP);
+    redis_server_signal(&c->redis, SIGSTOP);
     for (unsigned round = 0; round < ROUNDS; round++) {
         for (unsigned i = 0; i < CLIENTS; i++) {
-            speak(&c.relay, client[i], round);
+            speak(&c->relay, client[i], round);
         }
-        most_held = time_later(most_held, SUM(&c.relay, held_now));
+        most_held = time_later(most_held, SUM(&c->relay, held_now));
         (void)poll(NULL, 0, 2);
     }
     const uint64_t last_us = clock_now_us();
-    while (SUM(&c.relay, held_now) > 0) {
-        assert_true(clock_now_us() - last_us < 10 * HOLD_LIMIT_US);
+    while (SUM(&c->relay, held_now) > 0) {
+        assert_true(clock_now_us() - last_us < FAR_END_PATIENCE_MS * US_PER_MS);
     }
     const uint64_t held_us = clock_now_us() - last_us;
-    print_message("frozen: %llu held at most, the last one %llu us after it came\n",
-                  (unsigned long long)most_held, (unsigned long long)held_us);
-    assert_in_range(most_held, 1, CLIENTS * HOLD_PER_CLIENT);
-    WAIT_FOR_SUM(&c.relay, datagrams[FORWARD_UP_NO_FLOW], CLIENTS * ROUNDS);
-    assert_true(SUM(&c.relay, cache_timeouts) > 0);
-    redis_server_signal(&c.redis, SIGCONT);
+    const bool is_calm = SUM(&c->relay, cache_away) == away_before;
+    print_message("frozen: %d held at most, the last %d us\n", (int)most_held, (int)held_us);
+    redis_server_signal(&c->redis, SIGCONT);
     for (unsigned i = 0; i < CLIENTS; i++) {
         (void)close(client[i]);
     }
-    close_relay(&c);
+    assert_in_range(most_held, 0, CLIENTS * HOLD_PER_CLIENT);
+    WAIT_FOR_SUM(&c->relay, datagrams[FORWARD_UP_NO_FLOW], dropped_before + CLIENTS * ROUNDS);
+    assert_true(!is_calm || SUM(&c->relay, cache_timeouts) > late_before);
+    return is_calm && most_held > 0 && held_us < 10 * HOLD_LIMIT_US;
+}
+
+static void with_a_frozen_redis_nothing_is_held_for_long(void **state)
+{
+    (void)state;
+    attempt(is_held_for_a_while);
 }
 
 static void without_redis_a_stranger_is_dropped_at_once(void **state)
