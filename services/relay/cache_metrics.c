@@ -21,17 +21,6 @@ static const char *const answer_name[FLOW_CACHE_RESULT_COUNT] = {
     [FLOW_CACHE_REFUSED] = "refused",
 };
 
-/* Of all threads that forward, the value that lies at this place in their counters. */
-static uint64_t sum(const struct relay_metrics *m, size_t offset)
-{
-    uint64_t total = 0;
-    for (size_t i = 0; i < relay_metrics_thread_count(m); i++) {
-        const uint8_t *counters = (const uint8_t *)relay_metrics_counters(m, i);
-        total += metric_get((const metric_value *)(const void *)(counters + offset));
-    }
-    return total;
-}
-
 static void print_named(struct metrics_text *t, const char *name, uint64_t value)
 {
     char labels[LABELS_CAP];
@@ -69,13 +58,15 @@ static void print_answers(const struct relay_metrics *m, struct metrics_text *t,
                    "Flows that Redis knew, by what the relay's own table said of them.");
     for (unsigned i = 0; i < FORWARD_CACHE_RESULT_COUNT; i++) {
         print_named(t, forward_cache_result_name((enum forward_cache_result)i),
-                    sum(m, offsetof(struct relay_counters, from_cache) + i * sizeof(metric_value)));
+                    relay_metrics_sum(m, offsetof(struct relay_counters, from_cache) +
+                                             i * sizeof(metric_value)));
     }
     metrics_family(t, "earshot_flow_cache_messages_lost_total", METRIC_COUNTER,
                    "Messages between a worker and the cache whose pipe was full.");
-    metrics_sample_u64(t, NULL,
-                       metric_get(&c->answers_lost) +
-                           sum(m, offsetof(struct relay_counters, cache_requests_lost)));
+    metrics_sample_u64(
+        t, NULL,
+        metric_get(&c->answers_lost) +
+            relay_metrics_sum(m, offsetof(struct relay_counters, cache_requests_lost)));
 }
 
 static void print_held(const struct relay_metrics *m, struct metrics_text *t)
@@ -83,16 +74,18 @@ static void print_held(const struct relay_metrics *m, struct metrics_text *t)
     metrics_family(t, "earshot_flow_cache_misses_total", METRIC_COUNTER,
                    "Datagrams that only lacked a flow, by what became of them.");
     for (unsigned i = 0; i < HOLD_RESULT_COUNT; i++) {
-        print_named(t, held_name[i],
-                    sum(m, offsetof(struct relay_counters, held) + i * sizeof(metric_value)));
+        print_named(
+            t, held_name[i],
+            relay_metrics_sum(m, offsetof(struct relay_counters, held) + i * sizeof(metric_value)));
     }
-    print_named(t, "away", sum(m, offsetof(struct relay_counters, cache_away)));
+    print_named(t, "away", relay_metrics_sum(m, offsetof(struct relay_counters, cache_away)));
     metrics_family(t, "earshot_flow_cache_held_datagrams", METRIC_GAUGE,
                    "Datagrams that wait for an answer.");
-    metrics_sample_u64(t, NULL, sum(m, offsetof(struct relay_counters, held_now)));
+    metrics_sample_u64(t, NULL, relay_metrics_sum(m, offsetof(struct relay_counters, held_now)));
     metrics_family(t, "earshot_flow_cache_timeouts_total", METRIC_COUNTER,
                    "Clients that Redis was asked for and that had no answer in 20 ms.");
-    metrics_sample_u64(t, NULL, sum(m, offsetof(struct relay_counters, cache_timeouts)));
+    metrics_sample_u64(t, NULL,
+                       relay_metrics_sum(m, offsetof(struct relay_counters, cache_timeouts)));
 }
 
 /* Buckets of all workers as one histogram; they share their bounds. */
@@ -103,10 +96,12 @@ static void print_wait(const struct relay_metrics *m, struct metrics_text *t)
     struct metric_histogram total = {.bound_us = first->bound_us,
                                      .bound_count = first->bound_count};
     for (size_t i = 0; i <= total.bound_count; i++) {
-        metric_set(&total.bucket[i], sum(m, base + offsetof(struct metric_histogram, bucket) +
-                                                i * sizeof(metric_value)));
+        metric_set(&total.bucket[i],
+                   relay_metrics_sum(m, base + offsetof(struct metric_histogram, bucket) +
+                                            i * sizeof(metric_value)));
     }
-    metric_set(&total.sum_us, sum(m, base + offsetof(struct metric_histogram, sum_us)));
+    metric_set(&total.sum_us,
+               relay_metrics_sum(m, base + offsetof(struct metric_histogram, sum_us)));
     metrics_family(t, "earshot_flow_cache_wait_seconds", METRIC_HISTOGRAM,
                    "From a client's first datagram without a flow to the answer of Redis.");
     metrics_histogram(t, NULL, &total);

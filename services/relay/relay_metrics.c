@@ -10,8 +10,7 @@ static const char *const direction_name[RELAY_DIRECTION_COUNT] = {
 static const char *const state_name[FLOW_STATE_COUNT] = {
     [FLOW_HALF_OPEN] = "half_open", [FLOW_CONFIRMED] = "confirmed"};
 
-/* The sum over all threads of the value that lies at this place in their counters. */
-static uint64_t sum(const struct relay_metrics *m, size_t offset)
+uint64_t relay_metrics_sum(const struct relay_metrics *m, size_t offset)
 {
     uint64_t total = 0;
     for (size_t i = 0; i < relay_metrics_thread_count(m); i++) {
@@ -21,7 +20,7 @@ static uint64_t sum(const struct relay_metrics *m, size_t offset)
     return total;
 }
 
-#define SUM(m, member) sum((m), offsetof(struct relay_counters, member))
+#define SUM(m, member) relay_metrics_sum((m), offsetof(struct relay_counters, member))
 
 static uint64_t sum_trains(const struct relay_metrics *m, size_t offset)
 {
@@ -71,9 +70,9 @@ static void print_datagrams(const struct relay_metrics *m, struct metrics_text *
         (void)snprintf(labels, sizeof(labels), "direction=\"%s\",verdict=\"%s\"",
                        direction_name[forward_reason_is_down(reason) ? RELAY_DOWN : RELAY_UP],
                        forward_reason_name(reason));
-        metrics_sample_u64(
-            t, labels,
-            sum(m, offsetof(struct relay_counters, datagrams) + i * sizeof(metric_value)));
+        metrics_sample_u64(t, labels,
+                           relay_metrics_sum(m, offsetof(struct relay_counters, datagrams) +
+                                                    i * sizeof(metric_value)));
     }
 }
 
@@ -83,7 +82,7 @@ static void print_by_direction(const struct relay_metrics *m, struct metrics_tex
     for (unsigned i = 0; i < RELAY_DIRECTION_COUNT; i++) {
         char labels[LABELS_CAP];
         (void)snprintf(labels, sizeof(labels), "direction=\"%s\"", direction_name[i]);
-        metrics_sample_u64(t, labels, sum(m, offset + i * sizeof(metric_value)));
+        metrics_sample_u64(t, labels, relay_metrics_sum(m, offset + i * sizeof(metric_value)));
     }
 }
 
@@ -92,7 +91,7 @@ static void print_by_state(const struct relay_metrics *m, struct metrics_text *t
     for (unsigned i = FLOW_HALF_OPEN; i <= FLOW_CONFIRMED; i++) {
         char labels[LABELS_CAP];
         (void)snprintf(labels, sizeof(labels), "state=\"%s\"", state_name[i]);
-        metrics_sample_u64(t, labels, sum(m, offset + i * sizeof(metric_value)));
+        metrics_sample_u64(t, labels, relay_metrics_sum(m, offset + i * sizeof(metric_value)));
     }
 }
 
@@ -128,10 +127,12 @@ static void print_residence(const struct relay_metrics *m, struct metrics_text *
         const size_t base = offsetof(struct relay_counters, residence) +
                             direction * sizeof(struct metric_histogram);
         for (size_t i = 0; i <= total.bound_count; i++) {
-            metric_set(&total.bucket[i], sum(m, base + offsetof(struct metric_histogram, bucket) +
-                                                    i * sizeof(metric_value)));
+            metric_set(&total.bucket[i],
+                       relay_metrics_sum(m, base + offsetof(struct metric_histogram, bucket) +
+                                                i * sizeof(metric_value)));
         }
-        metric_set(&total.sum_us, sum(m, base + offsetof(struct metric_histogram, sum_us)));
+        metric_set(&total.sum_us,
+                   relay_metrics_sum(m, base + offsetof(struct metric_histogram, sum_us)));
         char labels[LABELS_CAP];
         (void)snprintf(labels, sizeof(labels), "direction=\"%s\"", direction_name[direction]);
         metrics_histogram(t, labels, &total);

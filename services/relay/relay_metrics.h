@@ -50,6 +50,9 @@ static inline const struct worker_inbox *relay_metrics_inbox(const struct relay_
                                     : tcp_ingress_inbox(m->tcp);
 }
 
+/* The sum over all threads of the value that lies at this place in their counters. */
+uint64_t relay_metrics_sum(const struct relay_metrics *m, size_t offset);
+
 /* m must live as long as the process's admin port. */
 void relay_metrics_register(struct relay_metrics *m);
 
