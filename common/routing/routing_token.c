@@ -87,10 +87,10 @@ void routing_token_seal(struct key_ring *ring, const struct routing_token *token
     encode_block(block, text + 1);
 }
 
-enum routing_token_result routing_token_open(struct key_ring *ring, struct bytes_view text,
-                                             struct routing_token *out, uint8_t *out_key_id)
+/* The block, still encrypted, and whose it is. */
+static enum routing_token_result read_text(struct key_ring *ring, struct bytes_view text,
+                                           uint8_t block[AES_BLOCK_BYTES], uint8_t *out_key_id)
 {
-    uint8_t block[AES_BLOCK_BYTES];
     if (text.len != ROUTING_TOKEN_CHARS) {
         return ROUTING_TOKEN_FORM;
     }
@@ -98,11 +98,28 @@ enum routing_token_result routing_token_open(struct key_ring *ring, struct bytes
     if (key_id < 0 || !decode_block(text.data + 1, block)) {
         return ROUTING_TOKEN_FORM;
     }
-    struct aes_block *cipher = key_ring_token_cipher(ring, (uint8_t)key_id);
-    if (cipher == NULL) {
-        return ROUTING_TOKEN_UNKNOWN_KEY;
+    *out_key_id = (uint8_t)key_id;
+    return key_ring_token_cipher(ring, *out_key_id) != NULL ? ROUTING_TOKEN_OK
+                                                            : ROUTING_TOKEN_UNKNOWN_KEY;
+}
+
+enum routing_token_result routing_token_peek(struct key_ring *ring, struct bytes_view text)
+{
+    uint8_t block[AES_BLOCK_BYTES];
+    uint8_t key_id = 0;
+    return read_text(ring, text, block, &key_id);
+}
+
+enum routing_token_result routing_token_open(struct key_ring *ring, struct bytes_view text,
+                                             struct routing_token *out, uint8_t *out_key_id)
+{
+    uint8_t block[AES_BLOCK_BYTES];
+    uint8_t key_id = 0;
+    const enum routing_token_result result = read_text(ring, text, block, &key_id);
+    if (result != ROUTING_TOKEN_OK) {
+        return result;
     }
-    aes_block_decrypt(cipher, block, block);
+    aes_block_decrypt(key_ring_token_cipher(ring, key_id), block, block);
     static const uint8_t zeros[CHECK_BYTES];
     if (memcmp(block + AES_BLOCK_BYTES - CHECK_BYTES, zeros, CHECK_BYTES) != 0) {
         return ROUTING_TOKEN_FORGED;
@@ -113,6 +130,6 @@ enum routing_token_result routing_token_open(struct key_ring *ring, struct bytes
     out->instance_id = byte_reader_u32(&r);
     out->session_id = byte_reader_u32(&r);
     out->restart = byte_reader_u8(&r);
-    *out_key_id = (uint8_t)key_id;
+    *out_key_id = key_id;
     return ROUTING_TOKEN_OK;
 }

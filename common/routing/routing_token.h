@@ -32,6 +32,9 @@ enum routing_token_result {
     ROUTING_TOKEN_FORGED       /* the 40 check bits are not zero */
 };
 
+/* What is left to find out by the cipher; ROUTING_TOKEN_OK: all of it. Costs no cipher call. */
+enum routing_token_result routing_token_peek(struct key_ring *ring, struct bytes_view text);
+
 /* With the ring's active key. text holds exactly ROUTING_TOKEN_CHARS characters, no NUL. */
 void routing_token_seal(struct key_ring *ring, const struct routing_token *token,
                         char text[ROUTING_TOKEN_CHARS]);

@@ -58,6 +58,68 @@ static void forgeries_from_one_block_do_not_keep_others_out(void **state)
     world_close(&w);
 }
 
+/* One host's requests, each of a kind that is refused for another reason. */
+enum useless {
+    NO_USERNAME,
+    NO_COLON,
+    BAD_FORM,
+    UNKNOWN_KEY,
+    FORGED_BITS,
+    OTHER_CLUSTER,
+    DEAD_INSTANCE,
+    LEAKED_TOKEN,
+    USELESS_COUNT
+};
+
+/* Valid until the next packet. */
+static struct bytes_view useless_request(struct world *w, enum useless kind)
+{
+    static const char *const username[USELESS_COUNT] = {
+        [NO_USERNAME] = "",        [NO_COLON] = "nocolon",
+        [BAD_FORM] = "short:peer", [UNKNOWN_KEY] = "AAAAAAAAAAAAAAAAAAAAAAA:peer",
+        [FORGED_BITS] = FORGED,
+    };
+    static const struct flow_owner dead = {0xdead0001, 1};
+    switch (kind) {
+    case OTHER_CLUSTER:
+        return request_of_cluster(w, WORLD_CLUSTER + 1, owner_a, 0);
+    case DEAD_INSTANCE:
+        return request(w, dead);
+    case LEAKED_TOKEN:
+        return request(w, owner_a);
+    default:
+        return request_of(w, username[kind], strlen(username[kind]));
+    }
+}
+
+static void no_kind_of_refused_request_from_one_host_keeps_others_out(void **state)
+{
+    (void)state;
+    static const enum forward_reason wanted[USELESS_COUNT] = {
+        [NO_USERNAME] = FORWARD_UP_USERNAME,         [NO_COLON] = FORWARD_UP_USERNAME,
+        [BAD_FORM] = FORWARD_UP_TOKEN_FORM,          [UNKNOWN_KEY] = FORWARD_UP_TOKEN_KEY,
+        [FORGED_BITS] = FORWARD_UP_TOKEN_FORGED,     [OTHER_CLUSTER] = FORWARD_UP_TOKEN_CLUSTER,
+        [DEAD_INSTANCE] = FORWARD_UP_TOKEN_INSTANCE, [LEAKED_TOKEN] = FORWARD_UP_SESSION_RATE,
+    };
+    for (enum useless kind = 0; kind < USELESS_COUNT; kind++) {
+        struct world w = world_open();
+        unsigned count[FORWARD_REASON_COUNT] = {0};
+        const struct net_addr host = addr("192.0.2.1:4000");
+        const struct net_addr fresh = addr("198.51.100.200:4000");
+        /* 250,000 a second: more than the rate of all strangers and its reserve together. */
+        for (uint32_t i = 0; i < 100000; i++) {
+            count[reason_from(&w, &host, useless_request(&w, kind))]++;
+            w.now_us += 4;
+        }
+        assert_true(count[wanted[kind]] > 0);
+        for (unsigned i = 0; i < 100; i++) {
+            const struct flow_owner owner = {owner_b.instance_id, i};
+            assert_int_equal(reason_from(&w, &fresh, request(&w, owner)), FORWARD_UP_TOKEN);
+        }
+        world_close(&w);
+    }
+}
+
 /* T3 of the threat model: five times the table in a second. */
 static void a_leaked_token_fills_no_table_and_drowns_no_transceiver(void **state)
 {
@@ -109,6 +171,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forgeries_from_everywhere_hold_up_no_call_and_new_ones_for_a_moment),
         cmocka_unit_test(forgeries_from_one_block_do_not_keep_others_out),
+        cmocka_unit_test(no_kind_of_refused_request_from_one_host_keeps_others_out),
         cmocka_unit_test(a_leaked_token_fills_no_table_and_drowns_no_transceiver),
         cmocka_unit_test(the_client_of_a_leaked_token_keeps_its_call),
     };

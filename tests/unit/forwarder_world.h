@@ -114,18 +114,24 @@ static inline struct bytes_view request_of(struct world *w, const char *username
     return bytes_view_of(w->packet, writer.len);
 }
 
-/* With the token of an ICE generation; the first is that of the offer, 0. */
-static inline struct bytes_view request_of_generation(struct world *w, struct flow_owner owner,
-                                                      uint8_t restart)
+static inline struct bytes_view request_of_cluster(struct world *w, uint16_t cluster_id,
+                                                   struct flow_owner owner, uint8_t restart)
 {
     char username[ROUTING_TOKEN_CHARS + 5];
-    const struct routing_token token = {.cluster_id = WORLD_CLUSTER,
+    const struct routing_token token = {.cluster_id = cluster_id,
                                         .instance_id = owner.instance_id,
                                         .session_id = owner.session_id,
                                         .restart = restart};
     routing_token_seal(w->ring, &token, username);
     memcpy(username + ROUTING_TOKEN_CHARS, ":peer", 5);
     return request_of(w, username, sizeof(username));
+}
+
+/* With the token of an ICE generation; the first is that of the offer, 0. */
+static inline struct bytes_view request_of_generation(struct world *w, struct flow_owner owner,
+                                                      uint8_t restart)
+{
+    return request_of_cluster(w, WORLD_CLUSTER, owner, restart);
 }
 
 static inline struct bytes_view request(struct world *w, struct flow_owner owner)

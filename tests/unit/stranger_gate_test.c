@@ -38,7 +38,7 @@ static void tokens_are_opened_at_a_rate_for_all_strangers_together(void **state)
 {
     (void)state;
     struct stranger_gate *g = open_gate();
-    const unsigned both = 2 * STRANGER_CHECKS_BURST; /* and the reserve: nobody has forged */
+    const unsigned both = 2 * STRANGER_CHECKS_BURST; /* and the reserve: nobody was refused */
     assert_int_equal(opened(g, "192.0.2.1", both / 2, START_US), both / 2);
     assert_int_equal(opened(g, "198.51.100.1", both, START_US), both / 2);
     assert_int_equal(opened(g, "203.0.113.1", 1, START_US), 0);
@@ -47,33 +47,33 @@ static void tokens_are_opened_at_a_rate_for_all_strangers_together(void **state)
     stranger_gate_destroy(g);
 }
 
-/* The forger spends what all may use; the reserve is for the others. */
-static void a_block_that_forges_keeps_nobody_else_out(void **state)
+/* It spends what all may use; the reserve is for the others. */
+static void a_block_that_is_refused_keeps_nobody_else_out(void **state)
 {
     (void)state;
     struct stranger_gate *g = open_gate();
-    const struct net_addr forger = addr("192.0.2.1");
-    for (unsigned i = 0; i < STRANGER_FORGERIES_BURST; i++) {
-        stranger_gate_note_forgery(g, &forger, START_US);
+    const struct net_addr refused = addr("192.0.2.1");
+    for (unsigned i = 0; i < STRANGER_REFUSALS_BURST; i++) {
+        stranger_gate_note_refusal(g, &refused, START_US);
     }
     assert_int_equal(opened(g, "192.0.2.77", 2 * STRANGER_CHECKS_BURST, START_US),
                      STRANGER_CHECKS_BURST);
     assert_int_equal(opened(g, "192.0.3.1", 10, START_US), 10);
     /* It is forgiven with time. */
-    const uint64_t later_us = START_US + US_PER_S / STRANGER_FORGERIES_PER_S;
+    const uint64_t later_us = START_US + US_PER_S / STRANGER_REFUSALS_PER_S;
     assert_true(opened(g, "192.0.2.77", 2 * STRANGER_CHECKS_BURST, later_us) >
-                STRANGER_CHECKS_PER_S / STRANGER_FORGERIES_PER_S);
+                STRANGER_CHECKS_PER_S / STRANGER_REFUSALS_PER_S);
     stranger_gate_destroy(g);
 }
 
-/* Whoever can lie about his address would else lock a block out with a few forgeries. */
-static void a_block_that_forges_is_heard_while_there_is_room(void **state)
+/* Whoever can lie about his address would else lock a block out with a few refusals. */
+static void a_block_that_is_refused_is_heard_while_there_is_room(void **state)
 {
     (void)state;
     struct stranger_gate *g = open_gate();
-    const struct net_addr forger = addr("192.0.2.1");
-    for (unsigned i = 0; i < 10 * STRANGER_FORGERIES_BURST; i++) {
-        stranger_gate_note_forgery(g, &forger, START_US);
+    const struct net_addr refused = addr("192.0.2.1");
+    for (unsigned i = 0; i < 10 * STRANGER_REFUSALS_BURST; i++) {
+        stranger_gate_note_refusal(g, &refused, START_US);
     }
     assert_int_equal(opened(g, "192.0.2.1", 100, START_US), 100);
     stranger_gate_destroy(g);
@@ -99,8 +99,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tokens_are_opened_at_a_rate_for_all_strangers_together),
-        cmocka_unit_test(a_block_that_forges_keeps_nobody_else_out),
-        cmocka_unit_test(a_block_that_forges_is_heard_while_there_is_room),
+        cmocka_unit_test(a_block_that_is_refused_keeps_nobody_else_out),
+        cmocka_unit_test(a_block_that_is_refused_is_heard_while_there_is_room),
         cmocka_unit_test(a_session_gets_as_many_requests_as_its_transceiver_takes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,11 @@
 /* forwarder.c - see forwarder.h; the order of checks is that of docs/wire-formats.md, 4 */
 #include "services/relay/core/forwarder.h"
 
-#include "common/routing/routing_token.h"
 #include "common/stun/stun_message.h"
 #include "services/relay/core/client_reach.h"
 #include "services/relay/core/flow_rivals.h"
 #include "services/relay/core/stranger_gate.h"
+#include "services/relay/core/token_text.h"
 
 #include <stdlib.h>
 
@@ -80,29 +80,6 @@ struct arrival {
     uint8_t socket;
 };
 
-/* Opens the token in a request's USERNAME. FORWARD_UP_TOKEN, or why there is none to trust. */
-static enum forward_reason open_token(struct forwarder *f, struct bytes_view username,
-                                      struct routing_token *out)
-{
-    const uint8_t *colon = username.len > 0 ? memchr(username.data, ':', username.len) : NULL;
-    if (colon == NULL) {
-        return FORWARD_UP_USERNAME;
-    }
-    const struct bytes_view text = bytes_view_of(username.data, (size_t)(colon - username.data));
-    uint8_t key_id = 0;
-    switch (routing_token_open(f->ring, text, out, &key_id)) {
-    case ROUTING_TOKEN_OK:
-        break;
-    case ROUTING_TOKEN_FORM:
-        return FORWARD_UP_TOKEN_FORM;
-    case ROUTING_TOKEN_UNKNOWN_KEY:
-        return FORWARD_UP_TOKEN_KEY;
-    case ROUTING_TOKEN_FORGED:
-        return FORWARD_UP_TOKEN_FORGED;
-    }
-    return out->cluster_id == f->config.cluster_id ? FORWARD_UP_TOKEN : FORWARD_UP_TOKEN_CLUSTER;
-}
-
 static bool owner_keeps(const struct flow *flow, uint64_t now_us)
 {
     return flow->state == FLOW_CONFIRMED &&
@@ -115,13 +92,15 @@ static bool owner_keeps(const struct flow *flow, uint64_t now_us)
 static enum forward_reason note_request(struct forwarder *f, const struct arrival *arrival,
                                         struct flow *flow, struct flow_owner owner, uint64_t now_us)
 {
-    if (flow != NULL && flow_owner_equal(flow->owner, owner)) {
+    const bool is_own = flow != NULL && flow_owner_equal(flow->owner, owner);
+    const bool is_answered = is_own && flow->state == FLOW_CONFIRMED;
+    if (!is_answered && !stranger_gate_passes_request(f->gate, owner, now_us)) {
+        return FORWARD_UP_SESSION_RATE;
+    }
+    if (is_own) {
         flow->socket = arrival->socket;
         flow_table_refresh(f->flows, flow, now_us);
         return FORWARD_UP_TOKEN;
-    }
-    if (!stranger_gate_passes_request(f->gate, owner, now_us)) {
-        return FORWARD_UP_SESSION_RATE;
     }
     if (flow != NULL && owner_keeps(flow, now_us)) {
         return FORWARD_UP_TOKEN;
@@ -158,19 +137,12 @@ static struct verdict to_transceiver(enum forward_reason reason, struct flow_own
     };
 }
 
-static struct verdict route_request(struct forwarder *f, const struct arrival *arrival,
-                                    struct bytes_view username, uint64_t now_us)
+/* A request whose token is worth the cipher. */
+static struct verdict route_token(struct forwarder *f, const struct arrival *arrival,
+                                  struct flow *flow, struct bytes_view text, uint64_t now_us)
 {
     struct routing_token token = {0};
-    struct flow *flow = flow_table_find(f->flows, arrival->from, now_us);
-    const bool is_stranger = flow == NULL || flow->state != FLOW_CONFIRMED;
-    if (is_stranger && !stranger_gate_opens_token(f->gate, arrival->from, now_us)) {
-        return dropped(FORWARD_UP_TOKEN_RATE);
-    }
-    enum forward_reason reason = open_token(f, username, &token);
-    if (reason == FORWARD_UP_TOKEN_FORGED) {
-        stranger_gate_note_forgery(f->gate, arrival->from, now_us);
-    }
+    enum forward_reason reason = token_text_open(f->ring, text, f->config.cluster_id, &token);
     if (forward_reason_is_drop(reason)) {
         return dropped(reason);
     }
@@ -184,6 +156,26 @@ static struct verdict route_request(struct forwarder *f, const struct arrival *a
         return dropped(reason);
     }
     return to_transceiver(reason, owner, &shard, arrival->datagram);
+}
+
+static struct verdict route_request(struct forwarder *f, const struct arrival *arrival,
+                                    struct bytes_view username, uint64_t now_us)
+{
+    struct bytes_view text;
+    const enum forward_reason reason = token_text_find(f->ring, username, &text);
+    if (forward_reason_is_drop(reason)) {
+        return dropped(reason);
+    }
+    struct flow *flow = flow_table_find(f->flows, arrival->from, now_us);
+    const bool is_stranger = flow == NULL || flow->state != FLOW_CONFIRMED;
+    if (is_stranger && !stranger_gate_opens_token(f->gate, arrival->from, now_us)) {
+        return dropped(FORWARD_UP_TOKEN_RATE);
+    }
+    const struct verdict v = route_token(f, arrival, flow, text, now_us);
+    if (is_stranger && v.action == FORWARD_DROP) {
+        stranger_gate_note_refusal(f->gate, arrival->from, now_us);
+    }
+    return v;
 }
 
 static struct verdict follow_flow(struct forwarder *f, const struct arrival *arrival,
