@@ -21,7 +21,8 @@ struct relay_counters {
     metric_value datagrams[FORWARD_REASON_COUNT];
     metric_value bytes[RELAY_DIRECTION_COUNT]; /* of forwarded datagrams, without shims */
     metric_value kernel_dropped[RELAY_DIRECTION_COUNT];
-    metric_value disputed; /* copies for the second of two sessions that claim a client */
+    metric_value disputed;        /* copies for the other sessions that claim a client */
+    metric_value disputed_unsent; /* beyond a client's share of copies, or refused by the socket */
     metric_value flows[FLOW_STATE_COUNT];
     metric_value flows_evicted[FLOW_STATE_COUNT];
     metric_value routes;

@@ -105,8 +105,11 @@ static void print_traffic(const struct relay_metrics *m, struct metrics_text *t)
                    "Datagrams that found the socket's buffer full (SO_RXQ_OVFL).");
     print_by_direction(m, t, offsetof(struct relay_counters, kernel_dropped));
     metrics_family(t, "earshot_relay_disputed_datagrams_total", METRIC_COUNTER,
-                   "Datagrams that went to a second session too: it claims the same client.");
+                   "Copies of datagrams for other sessions that claim the same client.");
     metrics_sample_u64(t, NULL, SUM(m, disputed));
+    metrics_family(t, "earshot_relay_disputed_unsent_total", METRIC_COUNTER,
+                   "The same, left out: beyond a client's share, or refused by the socket.");
+    metrics_sample_u64(t, NULL, SUM(m, disputed_unsent));
     metrics_family(t, "earshot_relay_flows", METRIC_GAUGE, "Flows in the workers' tables.");
     print_by_state(m, t, offsetof(struct relay_counters, flows));
     metrics_family(t, "earshot_relay_flows_evicted_total", METRIC_COUNTER,

@@ -32,20 +32,15 @@ void worker_uplink_close(struct worker_uplink *u)
     u->sender = NULL;
 }
 
-static void copy_to_rival(struct worker_uplink *u, const struct verdict *v,
+/* The batch's last packet. */
+static void note_disputed(struct worker_uplink *u, const struct verdict *v,
                           const struct net_addr *client, uint64_t now_us)
 {
-    struct verdict copy;
-    if (u->copy_count == UPLINK_COPIES_MAX ||
-        !forwarder_to_rival(u->forwarder, v, client, &copy, now_us)) {
-        return;
-    }
-    uint8_t *bytes = u->copied[u->copy_count];
-    forwarder_write_shim(u->forwarder, &copy, client, bytes);
-    memcpy(bytes + RELAY_SHIM_BYTES, copy.datagram.data, copy.datagram.len);
-    u->copy[u->copy_count++] = (struct udp_packet){
-        .bytes = {bytes, RELAY_SHIM_BYTES + copy.datagram.len, sizeof(u->copied[0])},
-        .to = copy.destination};
+    struct uplink_disputed *d = &u->disputed[u->disputed_count];
+    d->packet = u->packet_count - 1;
+    d->client = *client;
+    d->copies = forwarder_to_rivals(u->forwarder, v, client, d->copy, now_us);
+    u->disputed_count += d->copies > 0;
 }
 
 /* is_held: it has been in the hold queue, once is enough. */
@@ -72,18 +67,38 @@ static void take(struct worker_uplink *u, const struct udp_arrival *arrival, uin
         .tag = v.reason};
     metric_set(&u->counters->client_heard_us, now_us);
     if (v.is_disputed) {
-        copy_to_rival(u, &v, &arrival->from, now_us);
+        note_disputed(u, &v, &arrival->from, now_us);
     }
 }
 
-/* A copy is no datagram of a client: it is counted apart. */
-static void send_copies(struct worker_uplink *u)
+/* Each disputed datagram once more, where it lies, behind the shim of its next rival. A copy is no
+ * datagram of a client: it is counted apart. */
+static void send_copies(struct worker_uplink *u, size_t number)
 {
-    if (u->copy_count > 0) {
-        udp_sender_flush(u->sender, u->copy, u->copy_count);
-        metric_add(&u->counters->disputed, u->copy_count);
-        u->copy_count = 0;
+    struct udp_packet packet[UDP_SLOTS];
+    size_t count = 0;
+    size_t wanted = 0;
+    size_t sent = 0;
+    for (size_t i = 0; i < u->disputed_count; i++) {
+        const struct uplink_disputed *d = &u->disputed[i];
+        if (number >= d->copies) {
+            continue;
+        }
+        wanted++;
+        if (d->copy[number].action == FORWARD_TO_TRANSCEIVER) {
+            packet[count] = u->packet[d->packet];
+            packet[count].to = d->copy[number].destination;
+            forwarder_write_shim(u->forwarder, &d->copy[number], &d->client,
+                                 packet[count].bytes.data);
+            count++;
+        }
     }
+    udp_sender_flush(u->sender, packet, count);
+    for (size_t i = 0; i < count; i++) {
+        sent += packet[i].is_sent;
+    }
+    metric_add(&u->counters->disputed, sent);
+    metric_add(&u->counters->disputed_unsent, wanted - sent);
 }
 
 void worker_uplink_flush(struct worker_uplink *u)
@@ -94,7 +109,10 @@ void worker_uplink_flush(struct worker_uplink *u)
                                 RELAY_SHIM_BYTES);
         u->packet_count = 0;
     }
-    send_copies(u);
+    for (size_t number = 0; number < FORWARDER_RIVALS_MAX && u->disputed_count > 0; number++) {
+        send_copies(u, number);
+    }
+    u->disputed_count = 0;
 }
 
 void worker_uplink_take_held(struct worker_uplink *u, const struct held_batch *held,

@@ -4,7 +4,7 @@
  * Takes:   what waits at a public socket.
  * Gives:   each datagram, behind a shim that is written into the free bytes before it, to the shard
  *          that the forwarder's verdict names.
- *          One that two sessions claim goes to both: the second gets a copy.
+ *          One that several sessions claim goes to each: again, behind another shim.
  *          One that only lacks a flow is held while the flow cache is asked.
  * Owns:    one batch of memory; no heap after open. Sockets, forwarder, cache and counters are the
  *          worker's.
@@ -15,9 +15,13 @@
 #include "services/relay/worker_cache.h"
 #include "services/relay/worker_sockets.h"
 
-/* Of a batch. Each costs a copying, and whoever can dispute a flow must not be able to make us do
- * only that: more are left out. */
-#define UPLINK_COPIES_MAX 16
+/* A datagram of the batch that goes to other sessions too. */
+struct uplink_disputed {
+    size_t packet; /* its place in the batch */
+    struct net_addr client;
+    struct verdict copy[FORWARDER_RIVALS_MAX];
+    size_t copies;
+};
 
 struct worker_uplink {
     struct forwarder *forwarder;
@@ -27,9 +31,8 @@ struct worker_uplink {
     struct udp_sender *sender; /* on the first internal socket */
     struct udp_packet packet[UDP_SLOTS];
     size_t packet_count;
-    struct udp_packet copy[UPLINK_COPIES_MAX];
-    size_t copy_count;
-    uint8_t copied[UPLINK_COPIES_MAX][RELAY_SHIM_BYTES + FORWARDER_DATAGRAM_BYTES_MAX];
+    struct uplink_disputed disputed[UDP_SLOTS];
+    size_t disputed_count;
     unsigned batch_number;
 };
 

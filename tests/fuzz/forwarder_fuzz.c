@@ -97,7 +97,7 @@ static void go_up(struct forwarder *f, struct key_ring *ring, const struct net_a
                   struct bytes_view datagram, uint64_t now_us)
 {
     const struct verdict v = forwarder_from_client(f, datagram, client, 0, now_us);
-    struct verdict copy;
+    struct verdict copy[FORWARDER_RIVALS_MAX];
     check(v.action != FORWARD_TO_CLIENT && v.action != FORWARD_NOTHING);
     check(v.action != FORWARD_HOLD || v.reason == FORWARD_UP_NO_FLOW);
     check(forward_reason_is_drop(v.reason) == (v.action != FORWARD_TO_TRANSCEIVER));
@@ -107,9 +107,12 @@ static void go_up(struct forwarder *f, struct key_ring *ring, const struct net_a
     }
     check(v.destination.ip[12] == 10 && v.datagram.data == datagram.data);
     check_shim(f, ring, &v, client);
-    if (v.is_disputed && forwarder_to_rival(f, &v, client, &copy, now_us)) {
-        check(copy.destination.ip[12] == 10 && !flow_owner_equal(copy.owner, v.owner));
-        check_shim(f, ring, &copy, client);
+    const size_t copies = v.is_disputed ? forwarder_to_rivals(f, &v, client, copy, now_us) : 0;
+    for (size_t i = 0; i < copies; i++) {
+        if (copy[i].action == FORWARD_TO_TRANSCEIVER) {
+            check(copy[i].destination.ip[12] == 10 && !flow_owner_equal(copy[i].owner, v.owner));
+            check_shim(f, ring, &copy[i], client);
+        }
     }
 }
 

@@ -144,10 +144,10 @@ static void pass_packets(struct world *w, uint32_t round)
         assert_int_equal(from_client(w, client, rtp(w)).reason, FORWARD_UP_FLOW);
         assert_int_equal(downlink(w, owner_b, client).reason, FORWARD_DOWN_SHIM);
         const struct verdict disputed = from_client(w, client, rtp(w));
-        struct verdict copy;
+        struct verdict copy[FORWARDER_RIVALS_MAX];
         /* Not all of them find a place. */
         assert_true(!disputed.is_disputed ||
-                    forwarder_to_rival(w->forwarder, &disputed, &address, &copy, w->now_us));
+                    forwarder_to_rivals(w->forwarder, &disputed, &address, copy, w->now_us) == 1);
         assert_true(disputed.is_disputed || round > FLOW_RIVALS_MAX);
     }
     (void)from_client(w, client, bytes_of(w, 0x50, 100));

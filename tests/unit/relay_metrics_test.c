@@ -92,6 +92,7 @@ static void every_other_counter_is_the_sum_of_the_workers(void **state)
         {"earshot_socket_dropped_datagrams_total{direction=\"down\"}",
          &c->kernel_dropped[RELAY_DOWN]},
         {"earshot_relay_disputed_datagrams_total", &c->disputed},
+        {"earshot_relay_disputed_unsent_total", &c->disputed_unsent},
         {"earshot_relay_flows{state=\"half_open\"}", &c->flows[FLOW_HALF_OPEN]},
         {"earshot_relay_flows{state=\"confirmed\"}", &c->flows[FLOW_CONFIRMED]},
         {"earshot_relay_flows_evicted_total{state=\"half_open\"}",

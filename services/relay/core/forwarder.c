@@ -3,7 +3,6 @@
 
 #include "common/stun/stun_message.h"
 #include "services/relay/core/client_reach.h"
-#include "services/relay/core/flow_rivals.h"
 #include "services/relay/core/stranger_gate.h"
 #include "services/relay/core/token_text.h"
 
@@ -201,19 +200,25 @@ static struct verdict follow_flow(struct forwarder *f, const struct arrival *arr
     return v;
 }
 
-bool forwarder_to_rival(struct forwarder *f, const struct verdict *v, const struct net_addr *client,
-                        struct verdict *out, uint64_t now_us)
+size_t forwarder_to_rivals(struct forwarder *f, const struct verdict *v,
+                           const struct net_addr *client, struct verdict out[FORWARDER_RIVALS_MAX],
+                           uint64_t now_us)
 {
     assert(v->is_disputed);
-    struct flow_owner rival;
+    struct flow_owner rival[FLOW_RIVALS_OF_CLIENT];
     struct flow *flow = flow_table_find(f->flows, client, now_us);
-    struct net_addr shard;
-    if (flow == NULL || !flow_rivals_find(f->rivals, flow, &rival, now_us) ||
-        !find_shard(f, rival, &shard, now_us)) {
-        return false;
+    const size_t rivals = flow != NULL ? flow_rivals_find(f->rivals, flow, rival, now_us) : 0;
+    size_t count = 0;
+    for (size_t i = 0; i < rivals; i++) {
+        struct net_addr shard;
+        if (!find_shard(f, rival[i], &shard, now_us)) {
+            continue;
+        }
+        out[count++] = flow_rivals_take_copy(f->rivals, flow, now_us)
+                           ? to_transceiver(FORWARD_UP_FLOW, rival[i], &shard, v->datagram)
+                           : dropped(FORWARD_UP_FLOW);
     }
-    *out = to_transceiver(FORWARD_UP_FLOW, rival, &shard, v->datagram);
-    return true;
+    return count;
 }
 
 /* A STUN message that is no Binding request, as a keep-alive indication, carries no token. */

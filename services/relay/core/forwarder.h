@@ -18,6 +18,7 @@
 #include "common/routing/key_ring.h"
 #include "common/routing/relay_shim.h"
 #include "services/relay/core/flow_cache_text.h"
+#include "services/relay/core/flow_rivals.h"
 #include "services/relay/core/flow_table.h"
 #include "services/relay/core/forward_reason.h"
 #include "services/relay/core/route_table.h"
@@ -27,6 +28,7 @@
 #define FORWARDER_DATAGRAM_BYTES_MAX 1500
 #define FORWARDER_INTERNAL_PORTS     16 /* a fixed range, shared out among the workers */
 #define FORWARDER_TCP_PORT           63 /* that of TCP clients, this far above the first */
+#define FORWARDER_RIVALS_MAX         FLOW_RIVALS_OF_CLIENT
 
 /* While its owner sent something this recently, no other session gets a flow. */
 #define FORWARDER_OWNER_KEEPS_US (3 * US_PER_S)
@@ -50,7 +52,7 @@ struct verdict {
     struct bytes_view datagram; /* the client's or for the client, borrowed from the input */
     uint8_t socket;             /* TO_CLIENT: the public socket it leaves from */
     bool is_news;               /* a downlink told of a flow that was not there */
-    bool is_disputed;           /* TO_TRANSCEIVER: another session claims the flow as well */
+    bool is_disputed;           /* TO_TRANSCEIVER: other sessions claim the flow as well */
     bool is_cache_due;          /* a downlink of a flow that the flow cache should hear of */
 };
 
@@ -94,12 +96,12 @@ void forwarder_prefetch(const struct forwarder *f, const struct net_addr *client
 /* socket: the index in config.listen that the datagram came in on. */
 struct verdict forwarder_from_client(struct forwarder *f, struct bytes_view datagram,
                                      const struct net_addr *from, uint8_t socket, uint64_t now_us);
-/* A disputed verdict's other half: the same datagram to the session that claims the client beside
- * the flow's owner. Each of the two authenticates it, and the wrong one drops it. False: the claim
- * is over. */
-MUST_USE bool forwarder_to_rival(struct forwarder *f, const struct verdict *v,
-                                 const struct net_addr *client, struct verdict *out,
-                                 uint64_t now_us);
+/* A disputed verdict's others: the same datagram to each session that claims the client beside the
+ * flow's owner. Each authenticates it, and the wrong ones drop it. FORWARD_DROP: the client had its
+ * share of copies. Returns how many; none when the claims are over. */
+size_t forwarder_to_rivals(struct forwarder *f, const struct verdict *v,
+                           const struct net_addr *client, struct verdict out[FORWARDER_RIVALS_MAX],
+                           uint64_t now_us);
 /* packet: shim and datagram, perhaps padded. */
 struct verdict forwarder_from_transceiver(struct forwarder *f, struct bytes_view packet,
                                           const struct net_addr *from, uint64_t now_us);
