@@ -69,6 +69,44 @@ static void the_highest_rate_does_not_divide_by_zero(void **state)
     rate_buckets_destroy(b);
 }
 
+static void a_rate_need_not_divide_a_million(void **state)
+{
+    (void)state;
+    static const uint32_t rate_per_s[] = {1, 3, 600000, 700001, RATE_BUCKETS_RATE_MAX};
+    for (size_t i = 0; i < COUNT_OF(rate_per_s); i++) {
+        struct rate_bucket b;
+        rate_bucket_init(&b, rate_per_s[i], 10);
+        uint64_t now_us = START_US;
+        unsigned count = 0;
+        for (; now_us <= START_US + US_PER_S; now_us++) {
+            while (rate_bucket_take(&b, now_us)) {
+                count++;
+            }
+        }
+        assert_in_range(count, rate_per_s[i] + 9, rate_per_s[i] + rate_per_s[i] / 1000 + 11);
+    }
+}
+
+/* As tokens of ended calls that are used without end: with one row each would keep out all others
+ * of its bucket, 1.2 % of them. */
+static void who_shares_a_bucket_with_a_spender_is_not_kept_out(void **state)
+{
+    (void)state;
+    enum { SPENDERS = 200, OTHERS = 10000 };
+    struct rate_buckets *b = rate_buckets_create(1, 1, seed);
+    unsigned kept_out = 0;
+    for (uint32_t i = 0; i < SPENDERS + OTHERS; i++) {
+        const struct bytes_view who = bytes_view_of((const uint8_t *)&i, sizeof(i));
+        if (i < SPENDERS) {
+            (void)rate_buckets_take(b, who, START_US);
+        } else {
+            kept_out += rate_buckets_is_spent(b, who, START_US);
+        }
+    }
+    assert_in_range(kept_out, 0, OTHERS / 1000);
+    rate_buckets_destroy(b);
+}
+
 static void a_look_takes_nothing(void **state)
 {
     (void)state;
@@ -99,6 +137,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_burst_passes_and_then_the_rate),
         cmocka_unit_test(a_block_is_a_24_or_a_56),
+        cmocka_unit_test(a_rate_need_not_divide_a_million),
+        cmocka_unit_test(who_shares_a_bucket_with_a_spender_is_not_kept_out),
         cmocka_unit_test(a_look_takes_nothing),
         cmocka_unit_test(one_bucket_is_shared_by_nobody),
         cmocka_unit_test(the_highest_rate_does_not_divide_by_zero),

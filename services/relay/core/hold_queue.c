@@ -1,12 +1,16 @@
 /* hold_queue.c - HOLD_LOOKUPS_MAX places in hash chains, in the order in which they end */
 #include "services/relay/core/hold_queue.h"
 
+#include "services/relay/core/rate_buckets.h"
+
 #include <stdlib.h>
 
 #define NO_PLACE   UINT16_MAX
 #define SLOT_BYTES 1600
 
 static_assert(SLOT_BYTES >= HOLD_HEADROOM + HOLD_DATAGRAM_BYTES_MAX, "a datagram fits its slot");
+static_assert(HOLD_RATE_MAX <= RATE_BUCKETS_RATE_MAX && HOLD_RATE_MAX <= RATE_BUCKETS_BURST_MAX,
+              "a rate fits its bucket");
 static_assert(HOLD_LOOKUPS_MAX * HOLD_PER_CLIENT == 1024, "the bound on held datagrams");
 
 /* One look-up that is under way, and what waits for it. */
@@ -29,9 +33,7 @@ struct absent_client {
 
 struct hold_queue {
     struct flow_hash_seed seed;
-    uint64_t token_us; /* the look-ups' bucket: the time in which one token comes back, */
-    uint64_t burst_us; /* in which all of them do, */
-    uint64_t full_us;  /* and when it will be full again */
+    struct rate_bucket lookups;
     uint16_t chain[HOLD_LOOKUPS_MAX];
     uint16_t free;
     uint16_t oldest;
@@ -45,15 +47,12 @@ struct hold_queue {
 struct hold_queue *hold_queue_create(uint32_t lookups_per_s, uint32_t burst,
                                      struct flow_hash_seed seed)
 {
-    assert(lookups_per_s >= 1 && lookups_per_s <= HOLD_RATE_MAX);
-    assert(burst >= 1 && burst <= HOLD_RATE_MAX);
     struct hold_queue *q = calloc(1, sizeof(*q));
     if (q == NULL) {
         return NULL;
     }
     q->seed = seed;
-    q->token_us = US_PER_S / lookups_per_s;
-    q->burst_us = q->token_us * burst;
+    rate_bucket_init(&q->lookups, lookups_per_s, burst);
     q->oldest = NO_PLACE;
     q->newest = NO_PLACE;
     for (uint16_t i = 0; i < HOLD_LOOKUPS_MAX; i++) {
@@ -86,16 +85,6 @@ static uint16_t *find(struct hold_queue *q, const struct net_addr *client, uint6
 static struct absent_client *absent_place(struct hold_queue *q, uint64_t hash)
 {
     return &q->absent[hash / HOLD_LOOKUPS_MAX % HOLD_ABSENT_PLACES];
-}
-
-static bool take_token(struct hold_queue *q, uint64_t now_us)
-{
-    const uint64_t next_us = time_later(q->full_us, now_us) + q->token_us;
-    if (next_us - now_us > q->burst_us) {
-        return false;
-    }
-    q->full_us = next_us;
-    return true;
 }
 
 /* A free place, now the client's, the newest of all and the last of its chain. */
@@ -156,7 +145,7 @@ enum hold_result hold_queue_put(struct hold_queue *q, const struct net_addr *cli
     if (q->free == NO_PLACE) {
         return HOLD_REFUSED_FULL;
     }
-    if (!take_token(q, now_us)) {
+    if (!rate_bucket_take(&q->lookups, now_us)) {
         return HOLD_REFUSED_RATE;
     }
     (void)keep(q, begin(q, link, client, now_us), datagram, socket);

@@ -2,9 +2,12 @@
  * rate_buckets.h - how often each of very many may do something
  *
  * A token bucket for each who asks: a block of addresses, a session. There is no table of them all,
- * which a spoofer could fill: who asks is hashed under a secret seed onto one of RATE_BUCKETS, and
- * two that fall on one bucket share it. Nothing is full, nothing is evicted.
- * Owns:    RATE_BUCKETS times, made at create: for each bucket, when it will be full again.
+ * which a spoofer could fill: who asks is hashed under a secret seed onto one of RATE_BUCKETS in
+ * each of two rows, takes a token in both and is refused only if neither had one. So who shares a
+ * bucket with one that spends it is not kept out: both buckets would have to be shared. Who shares
+ * one may take up to twice the rate. Nothing is full, nothing is evicted.
+ * Owns:    a time for each bucket, made at create: when it will be full again.
+ * Units:   nanoseconds inside, so that a rate need not divide a million.
  */
 #ifndef EARSHOT_RATE_BUCKETS_H
 #define EARSHOT_RATE_BUCKETS_H
@@ -12,15 +15,16 @@
 #include "common/base/net_addr.h"
 #include "services/relay/core/flow_hash.h"
 
-#define RATE_BUCKETS           16384
+#define RATE_BUCKETS_ROWS      2
+#define RATE_BUCKETS           16384 /* of a row */
 #define RATE_BUCKETS_RATE_MAX  1000000
 #define RATE_BUCKETS_BURST_MAX 1000000
 
 /* One bucket: what no two share. */
 struct rate_bucket {
-    uint64_t token_us; /* the time in which one token comes back */
-    uint64_t burst_us; /* the time in which all of them do */
-    uint64_t full_us;  /* when they will all be there */
+    uint64_t token_ns; /* the time in which one token comes back */
+    uint64_t burst_ns; /* the time in which all of them do */
+    uint64_t full_ns;  /* when they will all be there */
 };
 
 /* rate_per_s in 1..RATE_BUCKETS_RATE_MAX, burst in 1..RATE_BUCKETS_BURST_MAX. */
