@@ -200,11 +200,34 @@ static void an_answer_leaves_from_the_socket_that_the_request_came_in_on(void **
     /* The first datagram of a learned flow tells. */
     (void)forwarder_from_client(w.forwarder, rtp(&w), &from, 2, w.now_us);
     assert_int_equal(downlink(&w, owner_a, CLIENT).socket, 2);
-    /* Later ones do not, as anyone can forge them; a request with the owner's token does. */
+    /* Later ones do not, as anyone can forge them. */
     (void)forwarder_from_client(w.forwarder, rtp(&w), &from, 0, w.now_us);
     assert_int_equal(downlink(&w, owner_a, CLIENT).socket, 2);
+    world_close(&w);
+}
+
+/* security: a check of the client was recorded and comes again, from its address, to another of
+ * ours. A client that really goes there is silent on the old one. */
+static void a_replayed_check_does_not_move_a_call_to_another_socket(void **state)
+{
+    (void)state;
+    struct forwarder_config config = world_config();
+    config.listen[1] = addr("203.0.113.2:3478");
+    struct world w = world_open_silent(&config);
+    world_announce(&w, owner_a, "10.0.0.5:4000");
+    const struct net_addr from = addr(CLIENT);
     (void)forwarder_from_client(w.forwarder, request(&w, owner_a), &from, 0, w.now_us);
     assert_int_equal(downlink(&w, owner_a, CLIENT).socket, 0);
+    for (unsigned s = 0; s < 10; s++) {
+        (void)forwarder_from_client(w.forwarder, request(&w, owner_a), &from, 1, w.now_us);
+        assert_int_equal(downlink(&w, owner_a, CLIENT).socket, 0);
+        (void)forwarder_from_client(w.forwarder, rtp(&w), &from, 0, w.now_us);
+        w.now_us += US_PER_S;
+    }
+    w.now_us += FORWARDER_SOCKET_KEEPS_US - US_PER_S;
+    (void)downlink(&w, owner_a, CLIENT);
+    (void)forwarder_from_client(w.forwarder, request(&w, owner_a), &from, 1, w.now_us);
+    assert_int_equal(downlink(&w, owner_a, CLIENT).socket, 1);
     world_close(&w);
 }
 
@@ -328,6 +351,7 @@ int main(void)
         cmocka_unit_test(nobody_is_sent_to_a_forbidden_address),
         cmocka_unit_test(a_half_open_flow_does_not_make_its_client_an_allowed_one),
         cmocka_unit_test(an_answer_leaves_from_the_socket_that_the_request_came_in_on),
+        cmocka_unit_test(a_replayed_check_does_not_move_a_call_to_another_socket),
         cmocka_unit_test(a_relay_on_loopback_alone_still_has_a_socket_for_others),
         cmocka_unit_test(a_relay_with_one_family_has_no_socket_for_the_other),
         cmocka_unit_test(a_downlink_alone_restores_both_directions),

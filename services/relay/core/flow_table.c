@@ -270,6 +270,7 @@ struct flow *flow_table_confirm(struct flow_table *t, const struct net_addr *cli
                       .hash = hash,
                       .state = FLOW_CONFIRMED,
                       .socket = socket,
+                      .heard_second = flow_second(now_us),
                   });
 }
 
@@ -293,7 +294,7 @@ void flow_table_owner_sent(struct flow_table *t, struct flow *flow, uint64_t now
 
 bool flow_take_unproven(struct flow *flow, uint64_t now_us)
 {
-    const uint8_t second = (uint8_t)(now_us / US_PER_S);
+    const uint8_t second = flow_second(now_us);
     if (flow->unproven_second != second) {
         flow->unproven_second = second;
         flow->unproven_count = 0;

@@ -42,7 +42,7 @@
 #define FLOW_RIVAL_NONE 0
 
 /* Of struct flow and its meaning: a restart with another number begins without flows. */
-#define FLOW_LAYOUT 2
+#define FLOW_LAYOUT 3
 
 enum flow_state { FLOW_FREE, FLOW_HALF_OPEN, FLOW_CONFIRMED, FLOW_STATE_COUNT };
 
@@ -54,9 +54,13 @@ struct flow {
     uint32_t hash;
     uint32_t older; /* slots of the neighbours in the idle order of this flow's state */
     uint32_t newer;
-    uint8_t state;           /* enum flow_state */
-    uint8_t socket;          /* public socket the client uses, or FLOW_SOCKET_UNKNOWN */
-    uint8_t unproven_second; /* the second that unproven_count counts in, modulo 256 */
+    uint8_t state;  /* enum flow_state */
+    uint8_t socket; /* public socket the client uses, or FLOW_SOCKET_UNKNOWN */
+    union {
+        uint8_t
+            unproven_second;  /* of a half-open flow: what unproven_count counts in, modulo 256 */
+        uint8_t heard_second; /* of a confirmed one: its client last used `socket`, likewise */
+    };
     union {
         uint8_t unproven_count; /* of a half-open flow */
         uint8_t rival;          /* of a confirmed one: its place in flow_rivals.h */
@@ -70,6 +74,12 @@ static inline bool flow_is_over(const struct flow *flow, uint64_t now_us)
     const uint64_t life_us =
         flow->state == FLOW_HALF_OPEN ? FLOW_HALF_OPEN_LIFE_US : FLOW_CONFIRMED_LIFE_US;
     return time_since(flow->refreshed_us, now_us) >= life_us;
+}
+
+/* As a flow keeps it. */
+static inline uint8_t flow_second(uint64_t now_us)
+{
+    return (uint8_t)(now_us / US_PER_S);
 }
 
 struct flow_table;

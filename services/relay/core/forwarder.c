@@ -79,6 +79,24 @@ struct arrival {
     uint8_t socket;
 };
 
+/* The client was heard on this socket: is it the one that its downlinks leave from? */
+static void note_socket(struct flow *flow, uint8_t socket, uint64_t now_us)
+{
+    if (flow->state != FLOW_CONFIRMED || flow->socket == FLOW_SOCKET_UNKNOWN) {
+        flow->socket = socket;
+        return;
+    }
+    const uint8_t second = flow_second(now_us);
+    if (flow->socket != socket &&
+        (uint8_t)(second - flow->heard_second) < FORWARDER_SOCKET_KEEPS_US / US_PER_S) {
+        return;
+    }
+    if (flow->socket != socket || flow->heard_second != second) {
+        flow->socket = socket;
+        flow->heard_second = second;
+    }
+}
+
 static bool owner_keeps(const struct flow *flow, uint64_t now_us)
 {
     return flow->state == FLOW_CONFIRMED &&
@@ -97,7 +115,7 @@ static enum forward_reason note_request(struct forwarder *f, const struct arriva
         return FORWARD_UP_SESSION_RATE;
     }
     if (is_own) {
-        flow->socket = arrival->socket;
+        note_socket(flow, arrival->socket, now_us);
         flow_table_refresh(f->flows, flow, now_us);
         return FORWARD_UP_TOKEN;
     }
@@ -113,7 +131,7 @@ static enum forward_reason note_request(struct forwarder *f, const struct arriva
          * request is forwarded all the same, and the answer makes a confirmed flow. */
         return FORWARD_UP_TOKEN_NO_ROOM;
     }
-    flow->socket = arrival->socket;
+    note_socket(flow, arrival->socket, now_us);
     return FORWARD_UP_TOKEN;
 }
 
@@ -192,8 +210,8 @@ static struct verdict follow_flow(struct forwarder *f, const struct arrival *arr
     if (!find_shard(f, flow->owner, &shard, now_us)) {
         return dropped(FORWARD_UP_FLOW_INSTANCE);
     }
-    if (flow->socket == FLOW_SOCKET_UNKNOWN) {
-        flow->socket = arrival->socket;
+    if (flow->socket == FLOW_SOCKET_UNKNOWN || flow->socket == arrival->socket) {
+        note_socket(flow, arrival->socket, now_us);
     }
     struct verdict v = to_transceiver(FORWARD_UP_FLOW, flow->owner, &shard, arrival->datagram);
     v.is_disputed = flow->state == FLOW_CONFIRMED && flow->rival != FLOW_RIVAL_NONE;

@@ -33,6 +33,10 @@
 /* While its owner sent something this recently, no other session gets a flow. */
 #define FORWARDER_OWNER_KEEPS_US (3 * US_PER_S)
 
+/* Nor does another public socket take a confirmed flow over while its client was heard on its own
+ * this recently: a check of the client can be recorded and sent again, to any address of ours. */
+#define FORWARDER_SOCKET_KEEPS_US (3 * US_PER_S)
+
 /* A flow that lives is written to the flow cache once in each such period. */
 #define FORWARDER_CACHE_PERIOD_US (40 * US_PER_S)
 
