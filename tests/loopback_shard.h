@@ -2,7 +2,8 @@
  * loopback_shard.h - one real shard on loopback, and what it needs around it: for tests of ports
  *
  * The relay and the backend are sockets of the test; the shard's thread is real, and so is its
- * clock. Nothing is awaited by sleeping: sockets tell, and counters are polled with an end.
+ * clock. Nothing is awaited by sleeping: sockets tell, and counters are polled with an end. A test
+ * keeps it static: when the test fails, its thread goes on.
  */
 #ifndef EARSHOT_LOOPBACK_SHARD_H
 #define EARSHOT_LOOPBACK_SHARD_H

@@ -89,7 +89,7 @@ static size_t write_check(struct bytes_view answer, uint16_t role, uint8_t *out,
 static void a_shard_without_calls_starts_and_stops(void **state)
 {
     (void)state;
-    struct loopback_shard w;
+    static struct loopback_shard w;
     loopback_shard_open(&w);
     loopback_shard_wait_for(&w.beat, clock_now_us()); /* it lives */
     loopback_shard_close(&w);
@@ -114,7 +114,7 @@ static void what_can_not_work_is_a_fault_that_names_it(void **state)
         {long_path, "is longer than 107"},
     };
     for (size_t i = 0; i < COUNT_OF(c); i++) {
-        struct loopback_shard w;
+        static struct loopback_shard w;
         struct fault fault = {0};
         loopback_shard_prepare(&w);
         if (c[i].backend == NULL) {
@@ -133,7 +133,7 @@ static void what_can_not_work_is_a_fault_that_names_it(void **state)
 static void what_no_relay_of_ours_sends_is_counted_and_not_answered(void **state)
 {
     (void)state;
-    struct loopback_shard w;
+    static struct loopback_shard w;
     static const uint8_t other_secret[KEY_RING_SECRET_BYTES] = {2};
     static const uint8_t junk[100] = {0x80, 111};
     struct key_ring *forger = key_ring_from_secret(7, other_secret);
@@ -175,7 +175,7 @@ static void call(struct loopback_shard *w, const struct control_request *request
 static void a_call_needs_a_backend_and_is_told_to_it(void **state)
 {
     (void)state;
-    struct loopback_shard w;
+    static struct loopback_shard w;
     struct control_reply reply;
     const struct control_request request = loopback_shard_create_request("rtc_1");
     loopback_shard_open(&w);
@@ -200,7 +200,7 @@ static void a_call_needs_a_backend_and_is_told_to_it(void **state)
 static void a_check_is_answered_through_the_relay_it_came_by(void **state)
 {
     (void)state;
-    struct loopback_shard w;
+    static struct loopback_shard w;
     struct control_reply reply;
     uint8_t check[512];
     const struct control_request request = loopback_shard_create_request("rtc_1");
@@ -230,7 +230,7 @@ static void add(const struct loopback_shard *w, struct udp_packet *packet,
 static void a_train_of_a_relay_reaches_each_call_and_is_answered_by_a_train(void **state)
 {
     (void)state;
-    struct loopback_shard w;
+    static struct loopback_shard w;
     struct control_reply reply;
     struct udp_packet packet[2 * TRAIN_CALLS];
     static uint8_t bytes[2 * TRAIN_CALLS][TRAIN_BYTES];
@@ -254,7 +254,7 @@ static void a_train_of_a_relay_reaches_each_call_and_is_answered_by_a_train(void
     while (answered < TRAIN_CALLS) { /* and each gets a DTLS hello, which is longer */
         answered += relay_hears(&w, FAR_END_PATIENCE_MS) == STUN_BINDING_SUCCESS;
     }
-    assert_int_equal(metric_get(&event_loop_uplink(w.loop)->no_session), TRAIN_CALLS);
+    loopback_shard_wait_for(&event_loop_uplink(w.loop)->no_session, TRAIN_CALLS);
     const bool has_trains = metric_get(&udp_sender_counters(sender)->mode) == UDP_SEND_TRAINS;
     assert_int_equal(metric_get(&udp_sender_counters(sender)->trains), has_trains);
     loopback_shard_wait_for(&event_loop_trains(w.loop)->trains, has_trains); /* told when sent */
@@ -268,7 +268,7 @@ static void a_train_of_a_relay_reaches_each_call_and_is_answered_by_a_train(void
 static void a_client_that_claims_our_role_costs_its_shard_nothing(void **state)
 {
     (void)state;
-    struct loopback_shard w;
+    static struct loopback_shard w;
     struct control_reply reply;
     uint8_t check[512];
     const struct control_request request = loopback_shard_create_request("rtc_1");
@@ -291,7 +291,7 @@ static void a_client_that_claims_our_role_costs_its_shard_nothing(void **state)
 static void a_backend_that_breaks_is_dialled_again_and_told_of_its_calls(void **state)
 {
     (void)state;
-    struct loopback_shard w;
+    static struct loopback_shard w;
     struct control_reply reply;
     const struct control_request request = loopback_shard_create_request("rtc_1");
     loopback_shard_open(&w);
@@ -315,7 +315,7 @@ static void a_backend_that_breaks_is_dialled_again_and_told_of_its_calls(void **
 static void a_call_that_is_not_taken_back_is_offered_again(void **state)
 {
     (void)state;
-    struct loopback_shard w;
+    static struct loopback_shard w;
     struct control_reply reply;
     const struct control_request request = loopback_shard_create_request("rtc_1");
     loopback_shard_open(&w);
@@ -345,7 +345,7 @@ static void a_call_that_is_not_taken_back_is_offered_again(void **state)
 static void a_backend_that_ends_a_call_is_answered(void **state)
 {
     (void)state;
-    struct loopback_shard w;
+    static struct loopback_shard w;
     struct control_reply reply;
     const struct control_request request = loopback_shard_create_request("rtc_1");
     loopback_shard_open(&w);
@@ -362,7 +362,7 @@ static void a_backend_that_ends_a_call_is_answered(void **state)
 static void a_new_key_ring_counts_from_the_next_datagram(void **state)
 {
     (void)state;
-    struct loopback_shard w;
+    static struct loopback_shard w;
     static const uint8_t new_secret[KEY_RING_SECRET_BYTES] = {3};
     static const uint8_t junk[100] = {0x80, 111};
     struct key_ring *new_ring = key_ring_from_secret(9, new_secret);
@@ -394,7 +394,7 @@ static void open_one_of_two(struct loopback_shard *w)
 static void a_datagram_that_names_another_shard_goes_to_it_until_its_inbox_is_full(void **state)
 {
     (void)state;
-    struct loopback_shard w;
+    static struct loopback_shard w;
     struct shard_inbox_datagram out;
     static const uint8_t words[] = "for the other one";
     const uint32_t session_id = SESSION_ID_FIRST(1) | 0x0203;
@@ -426,7 +426,7 @@ static void a_datagram_that_names_another_shard_goes_to_it_until_its_inbox_is_fu
 static void a_datagram_from_the_inbox_is_as_good_as_one_from_the_socket(void **state)
 {
     (void)state;
-    struct loopback_shard w;
+    static struct loopback_shard w;
     struct control_reply reply;
     uint8_t check[512];
     const struct control_request request = loopback_shard_create_request("rtc_1");
