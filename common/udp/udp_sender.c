@@ -34,6 +34,7 @@ struct batch {
 struct given_up {
     struct net_addr to;
     enum udp_length_class length_class;
+    unsigned trains_left; /* that go singly before one is tried again */
 };
 
 struct udp_sender {
@@ -76,24 +77,37 @@ const struct udp_sender_counters *udp_sender_counters(const struct udp_sender *s
 
 /* --- Destinations without trains ------------------------------------------------------------- */
 
-static bool is_given_up(const struct udp_sender *s, const struct udp_train *train)
+static struct given_up *find_given_up(struct udp_sender *s, const struct udp_train *train)
 {
     const size_t count =
         s->given_up_count < UDP_GIVEN_UP_MAX ? s->given_up_count : UDP_GIVEN_UP_MAX;
     for (size_t i = 0; i < count; i++) {
         if (s->given_up[i].length_class == train->length_class &&
             net_addr_equal(&s->given_up[i].to, &train->to)) {
-            return true;
+            return &s->given_up[i];
         }
     }
+    return NULL;
+}
+
+/* A device or a path changes while the process lives: one train in many finds out. */
+static bool may_leave(struct udp_sender *s, const struct udp_train *train)
+{
+    struct given_up *entry = find_given_up(s, train);
+    if (entry == NULL || entry->trains_left == 0) {
+        return true;
+    }
+    entry->trains_left--;
     return false;
 }
 
 static void give_up(struct udp_sender *s, const struct udp_train *train)
 {
-    s->given_up[s->given_up_count % UDP_GIVEN_UP_MAX] =
-        (struct given_up){.to = train->to, .length_class = train->length_class};
-    s->given_up_count++;
+    struct given_up *entry = find_given_up(s, train);
+    if (entry == NULL) {
+        entry = &s->given_up[s->given_up_count++ % UDP_GIVEN_UP_MAX];
+    }
+    *entry = (struct given_up){train->to, train->length_class, UDP_GIVEN_UP_TRAINS};
     metric_add(&s->counters.given_up, 1);
 }
 
@@ -170,7 +184,7 @@ static void write_messages(struct udp_sender *s, struct udp_packet *packet, size
     set_vectors(b, count);
     for (size_t i = 0; i < b->trains.count; i++) {
         const struct udp_train *train = &b->trains.train[i];
-        if (train->count > 1 && !is_given_up(s, train)) {
+        if (train->count > 1 && may_leave(s, train)) {
             add_train(b, train);
         } else {
             add_singles(b, train->first, train->count);
@@ -229,7 +243,7 @@ static void send_again_singly(struct udp_sender *s, size_t message)
     metric_add(&s->counters.refused_trains, 1);
     if (train->count > 2 && two_are_taken(s, &b->header[message].msg_hdr, train->first)) {
         done = 2;
-    } else {
+    } else if (is_about_trains(errno)) { /* of two datagrams; a full buffer tells nothing */
         give_up(s, train);
     }
     for (; done < train->count; done++) {

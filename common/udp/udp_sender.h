@@ -6,8 +6,9 @@
  *          cost the others: it is stepped over and counted.
  * Trains:  where the caller wants them and the kernel has them (probed at create), datagrams travel
  *          as udp_train.h says. A train that is refused goes again, singly; trains of its class to
- *          its destination are given up when one of two datagrams is refused too, as with a device
- *          that computes no checksums or a path with a small MTU.
+ *          its destination are given up when one of two datagrams is refused too for what it is, as
+ *          with a device that computes no checksums or a path with a small MTU. The next
+ *          UDP_GIVEN_UP_TRAINS of them go singly, then one is tried again.
  * Owns:    fixed memory, no heap after create; the socket stays the caller's and must outlive it.
  * Bounds:  UDP_GIVEN_UP_MAX destinations are remembered; a further one takes the oldest's place.
  * Threads: one; its counters may be read by any.
@@ -18,7 +19,8 @@
 #include "common/runtime/metrics.h"
 #include "common/udp/udp_train.h"
 
-#define UDP_GIVEN_UP_MAX 64
+#define UDP_GIVEN_UP_MAX    64
+#define UDP_GIVEN_UP_TRAINS 4096 /* a minute or less of a busy shard */
 
 enum udp_send_mode { UDP_SEND_SINGLY, UDP_SEND_TRAINS };
 
@@ -29,7 +31,7 @@ struct udp_sender_counters {
     metric_value singles;
     metric_value refused;        /* datagrams that the kernel did not take */
     metric_value refused_trains; /* whose datagrams then went singly */
-    metric_value given_up;       /* destinations that get no trains any more */
+    metric_value given_up;       /* times that a destination was to get no trains */
     metric_value mode;           /* enum udp_send_mode */
 };
 

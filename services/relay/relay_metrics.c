@@ -45,7 +45,8 @@ static void print_trains(const struct relay_metrics *m, struct metrics_text *t)
          offsetof(struct udp_sender_counters, train_datagrams)},
         {"earshot_relay_trains_refused_total", "Trains whose datagrams had to go again, singly.",
          offsetof(struct udp_sender_counters, refused_trains)},
-        {"earshot_relay_trains_given_up_total", "Destinations that get no trains any more.",
+        {"earshot_relay_trains_given_up_total",
+         "Times that trains to a destination were given up for a while.",
          offsetof(struct udp_sender_counters, given_up)},
     };
     for (size_t i = 0; i < COUNT_OF(row); i++) {

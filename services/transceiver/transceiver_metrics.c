@@ -113,7 +113,7 @@ static const struct {
      "Trains whose datagrams had to go again, singly", IN_TRAINS,
      offsetof(struct udp_sender_counters, refused_trains)},
     {"earshot_transceiver_trains_given_up_total", METRIC_COUNTER,
-     "Relay workers that get no trains any more", IN_TRAINS,
+     "Times that trains to a relay worker were given up for a while", IN_TRAINS,
      offsetof(struct udp_sender_counters, given_up)},
     {"earshot_socket_dropped_datagrams_total", METRIC_COUNTER,
      "Datagrams lost to a full receive buffer (SO_RXQ_OVFL)", IN_UDP,

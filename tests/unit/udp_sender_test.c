@@ -15,6 +15,7 @@ static struct {
     int error;           /* for a train; 0 = nothing */
     size_t segments_max; /* trains up to this are taken all the same */
     bool has_no_trains;  /* an old kernel */
+    int probe_error;     /* for the second call instead; 0 = the same */
     unsigned calls;
 } kernel;
 
@@ -33,7 +34,7 @@ __attribute__((visibility("default"))) int sendmmsg(int fd, struct mmsghdr *mess
         good++;
     }
     if (good == 0 && count > 0) {
-        errno = kernel.error;
+        errno = kernel.calls == 2 && kernel.probe_error != 0 ? kernel.probe_error : kernel.error;
         return -1;
     }
     return (int)syscall(SYS_sendmmsg, fd, message, good, flags);
@@ -287,6 +288,49 @@ static void a_refused_train_alone_does_not_end_trains(void **state)
     count_is(&counters()->train_datagrams, 7);
 }
 
+/* A probe that finds the buffer full says nothing about trains. */
+static void a_full_buffer_does_not_end_trains(void **state)
+{
+    static const int error[] = {EAGAIN, ENOBUFS, EPERM};
+    for (size_t row = 0; row < COUNT_OF(error); row++) {
+        (void)open_trains(state);
+        kernel.error = EINVAL;
+        kernel.probe_error = error[row];
+        add_many(5, 100);
+        udp_pair_flush(&pair);
+        count_is(&counters()->refused_trains, 1);
+        count_is(&counters()->given_up, 0);
+        kernel.error = 0;
+        add_many(5, 100);
+        udp_pair_flush(&pair);
+        count_is(&counters()->trains, 1);
+        (void)close_pair(state);
+    }
+}
+
+/* So many go singly; the next one leaves as a train, and is the last one again if it is refused. */
+static void what_was_given_up_is_tried_again(void **state)
+{
+    (void)state;
+    for (unsigned round = 1; round <= 3; round++) {
+        kernel.error = EIO;
+        add_many(2, 100);
+        udp_pair_flush(&pair);
+        count_is(&counters()->given_up, round);
+        kernel.error = 0;
+        for (unsigned i = 0; i < UDP_GIVEN_UP_TRAINS; i++) {
+            add_many(2, 100);
+            udp_pair_flush(&pair);
+            (void)udp_pair_take(&pair);
+        }
+        count_is(&counters()->trains, 0);
+    }
+    add_many(2, 100);
+    udp_pair_flush(&pair);
+    count_is(&counters()->trains, 1);
+    count_is(&counters()->given_up, 3);
+}
+
 /* Between others that are good. */
 static void a_refused_train_does_not_cost_the_others(void **state)
 {
@@ -362,6 +406,8 @@ int main(void)
         TRAINS_TEST(a_train_of_two_that_is_refused_is_its_own_probe),
         TRAINS_TEST(trains_are_given_up_for_one_destination_and_class),
         TRAINS_TEST(a_refused_train_alone_does_not_end_trains),
+        cmocka_unit_test(a_full_buffer_does_not_end_trains),
+        TRAINS_TEST(what_was_given_up_is_tried_again),
         TRAINS_TEST(a_refused_train_does_not_cost_the_others),
         TRAINS_TEST(a_kernel_without_trains_is_told_at_create),
         TRAINS_TEST(as_many_destinations_are_remembered_as_it_says),
