@@ -117,7 +117,7 @@ static void take_apart(struct udp_receiver *r, struct udp_arrivals *arrivals, si
     }
     arrivals->bytes += taken;
     if (taken < bytes) {
-        arrivals->cut += (bytes - taken + pitch - 1) / pitch;
+        arrivals->left_out += (bytes - taken + pitch - 1) / pitch;
     }
 }
 
@@ -138,9 +138,6 @@ struct udp_arrivals udp_receiver_take(struct udp_receiver *r, int fd)
         struct msghdr *header = &r->header[i].msg_hdr;
         const size_t datagram_bytes =
             (size_t)i < control_count ? read_control(&arrivals, header) : 0;
-        if ((header->msg_flags & MSG_TRUNC) != 0) {
-            arrivals.cut++;
-        }
         take_apart(r, &arrivals, (size_t)i, datagram_bytes);
     }
     return arrivals;

@@ -40,10 +40,12 @@ struct udp_arrival {
 struct udp_arrivals {
     const struct udp_arrival *datagram; /* borrowed until the next take */
     size_t count;
-    size_t bytes; /* of all datagrams */
-    size_t cut;   /* datagrams longer than their room: cut in a slot, left out of a train */
-    bool is_full; /* more may wait */
-    uint32_t dropped_total; /* by the kernel since the socket was opened; 0 = it does not say */
+    size_t bytes;    /* of all datagrams */
+    size_t left_out; /* datagrams behind UDP_TRAIN_DATAGRAMS of a train; not in count */
+    bool is_full;    /* more may wait */
+    /* Messages that the kernel dropped since the socket was opened: a train is one. 0 = it does not
+     * say. */
+    uint32_t dropped_total;
     uint64_t first_unix_us; /* when the first datagram reached the kernel; 0 = it does not say */
 };
 

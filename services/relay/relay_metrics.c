@@ -102,8 +102,9 @@ static void print_traffic(const struct relay_metrics *m, struct metrics_text *t)
     metrics_family(t, "earshot_relay_bytes_total", METRIC_COUNTER,
                    "Bytes of the clients' datagrams that were forwarded.");
     print_by_direction(m, t, offsetof(struct relay_counters, bytes));
-    metrics_family(t, "earshot_socket_dropped_datagrams_total", METRIC_COUNTER,
-                   "Datagrams that found the socket's buffer full (SO_RXQ_OVFL).");
+    metrics_family(
+        t, "earshot_socket_dropped_messages_total", METRIC_COUNTER,
+        "What found the socket's buffer full (SO_RXQ_OVFL): datagrams, or trains of them.");
     print_by_direction(m, t, offsetof(struct relay_counters, kernel_dropped));
     metrics_family(t, "earshot_relay_disputed_datagrams_total", METRIC_COUNTER,
                    "Copies of datagrams for other sessions that claim the same client.");

@@ -122,7 +122,7 @@ bool worker_downlink_serve(struct worker_downlink *d, struct worker_socket *s)
     relay_counters_add_kernel_drops(d->counters, RELAY_DOWN, arrivals.dropped_total,
                                     &s->dropped_seen);
     /* Nobody of ours sends trains that long. */
-    metric_add(&d->counters->datagrams[FORWARD_DOWN_LENGTH], arrivals.cut);
+    metric_add(&d->counters->datagrams[FORWARD_DOWN_LENGTH], arrivals.left_out);
     for (size_t i = 0; i < arrivals.count; i += PREFETCH_BATCH) {
         const size_t left = arrivals.count - i;
         take_some(d, &arrivals.datagram[i], left < PREFETCH_BATCH ? left : PREFETCH_BATCH, now_us);

@@ -71,11 +71,10 @@ static struct arrivals count_arrivals(const struct relay_stand *s)
     const bool is_answered = relay_process_metrics(&s->relay, metrics, sizeof(metrics));
     assert(is_answered);
     (void)kill(s->pid, SIGSTOP);
-    return (struct arrivals){
-        .dropped = (double)relay_process_sum(
-            metrics, "earshot_socket_dropped_datagrams_total{direction=\"up\""),
-        .judged =
-            (double)relay_process_sum(metrics, "earshot_relay_datagrams_total{direction=\"up\"")};
+    return (struct arrivals){.dropped = (double)relay_process_sum(
+                                 metrics, "earshot_socket_dropped_messages_total{direction=\"up\""),
+                             .judged = (double)relay_process_sum(
+                                 metrics, "earshot_relay_datagrams_total{direction=\"up\"")};
 }
 
 /* Forwarded datagrams of a relay that does nothing else. */

@@ -61,6 +61,6 @@ with Bed() as bed:
     report("F9 frozen for 5 s, audio is back", back_ms, BACK_WITH_LINK_MS)
     assert back_ms[0] <= BACK_WITH_LINK_MS, back_ms
     wait_until("it is heard again", lambda: bed.signaling.get("/readyz")[0] == 200)
-    dropped = bed.transceiver.metric("earshot_socket_dropped_datagrams_total")
+    dropped = bed.transceiver.metric("earshot_socket_dropped_messages_total")
     assert dropped == 0, dropped
     bed.finish()

@@ -372,7 +372,7 @@ class RelayTest(unittest.TestCase):
             relay.wait_for("the sum", lambda: (sum(relay.verdicts("up").values()),
                                                sum(relay.verdicts("down").values())) == (up, down))
         heard = relay.metrics()
-        dropped = 'earshot_socket_dropped_datagrams_total{direction="%s"}'
+        dropped = 'earshot_socket_dropped_messages_total{direction="%s"}'
         self.assertEqual((heard[dropped % "up"], heard[dropped % "down"]), (0, 0))
 
 

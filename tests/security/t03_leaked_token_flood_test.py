@@ -78,7 +78,7 @@ class LeakedTokenFloodTest(unittest.TestCase):
 
     def kernel_drops(self):
         metrics = self.relay.metrics()
-        return sum(metrics[f'earshot_socket_dropped_datagrams_total{{direction="{direction}"}}']
+        return sum(metrics[f'earshot_socket_dropped_messages_total{{direction="{direction}"}}']
                    for direction in ("up", "down"))
 
     def resident_bytes(self):

@@ -88,8 +88,8 @@ static void every_other_counter_is_the_sum_of_the_workers(void **state)
     } row[] = {
         {"earshot_relay_bytes_total{direction=\"up\"}", &c->bytes[RELAY_UP]},
         {"earshot_relay_bytes_total{direction=\"down\"}", &c->bytes[RELAY_DOWN]},
-        {"earshot_socket_dropped_datagrams_total{direction=\"up\"}", &c->kernel_dropped[RELAY_UP]},
-        {"earshot_socket_dropped_datagrams_total{direction=\"down\"}",
+        {"earshot_socket_dropped_messages_total{direction=\"up\"}", &c->kernel_dropped[RELAY_UP]},
+        {"earshot_socket_dropped_messages_total{direction=\"down\"}",
          &c->kernel_dropped[RELAY_DOWN]},
         {"earshot_relay_disputed_datagrams_total", &c->disputed},
         {"earshot_relay_disputed_unsent_total", &c->disputed_unsent},

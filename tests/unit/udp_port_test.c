@@ -3,8 +3,11 @@
 
 #include "services/transceiver/port/udp_port.h"
 
+#include <netinet/in.h>
+#include <netinet/udp.h>
 #include <poll.h>
 #include <stdio.h>
+#include <sys/socket.h>
 
 #define PATIENCE_MS  5000
 #define BUFFER_BYTES 65536
@@ -146,6 +149,64 @@ static void what_the_socket_buffer_loses_is_counted(void **state)
     udp_port_close(b);
 }
 
+/* Each was a train: the kernel's number says nothing about how many datagrams were in it. */
+static void the_kernel_counts_a_lost_train_as_one(void **state)
+{
+    (void)state;
+    enum { TRAINS = 200 };
+    static uint8_t data[UDP_TRAIN_PACKETS_MAX][100];
+    struct udp_port *a = open_port("127.0.0.1:0");
+    struct udp_port *b = open_port("127.0.0.1:0");
+    struct udp_packet packet[UDP_TRAIN_PACKETS_MAX];
+    const struct udp_arrival *received = NULL;
+    for (size_t i = 0; i < COUNT_OF(packet); i++) {
+        packet[i] = (struct udp_packet){.bytes = {data[i], 100, 100}, .to = udp_port_address(b)};
+    }
+    for (int i = 0; i < TRAINS; i++) {
+        udp_port_send(a, packet, COUNT_OF(packet));
+    }
+    if (metric_get(&udp_port_trains(a)->trains) < TRAINS) {
+        print_message("this kernel has no trains\n");
+        skip();
+    }
+    while (udp_port_receive(b, &received) > 0) {
+    }
+    send_bytes(a, b, data[0], 1);
+    assert_int_equal(receive(b, &received), 1);
+    const struct udp_port_counters *c = udp_port_counters(b);
+    const uint64_t heard = (metric_get(&c->received_datagrams) - 1) / COUNT_OF(packet);
+    assert_int_equal(heard + metric_get(&c->kernel_dropped), TRAINS);
+    assert_true(heard < TRAINS);
+    udp_port_close(a);
+    udp_port_close(b);
+}
+
+static void what_is_behind_the_longest_of_our_trains_is_counted(void **state)
+{
+    (void)state;
+    enum { COUNT = UDP_TRAIN_DATAGRAMS + 3 };
+    static const uint8_t crumbs[COUNT];
+    const int one_byte = 1;
+    struct udp_port *a = open_port("127.0.0.1:0");
+    struct udp_port *b = open_port("127.0.0.1:0");
+    const struct udp_arrival *received = NULL;
+    struct sockaddr_storage name;
+    const struct net_addr to = udp_port_address(b);
+    const socklen_t name_len = net_addr_to_sockaddr(&to, &name);
+    const int fd = udp_port_fd(a);
+    assert_int_equal(setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &one_byte, sizeof(one_byte)), 0);
+    if (sendto(fd, crumbs, COUNT, 0, (struct sockaddr *)&name, name_len) != COUNT) {
+        print_message("this kernel sends no longer trains than ours\n");
+        skip();
+    }
+    assert_int_equal(receive(b, &received), UDP_TRAIN_DATAGRAMS);
+    const struct udp_port_counters *c = udp_port_counters(b);
+    assert_int_equal(metric_get(&c->received_datagrams), UDP_TRAIN_DATAGRAMS);
+    assert_int_equal(metric_get(&c->left_out), 3);
+    udp_port_close(a);
+    udp_port_close(b);
+}
+
 static void an_address_that_is_taken_is_named_in_the_fault(void **state)
 {
     (void)state;
@@ -171,6 +232,8 @@ int main(void)
         cmocka_unit_test(many_leave_at_once_and_come_in_bounded_batches_in_order),
         cmocka_unit_test(what_the_kernel_refuses_is_counted_and_the_rest_still_leaves),
         cmocka_unit_test(what_the_socket_buffer_loses_is_counted),
+        cmocka_unit_test(the_kernel_counts_a_lost_train_as_one),
+        cmocka_unit_test(what_is_behind_the_longest_of_our_trains_is_counted),
         cmocka_unit_test(an_address_that_is_taken_is_named_in_the_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,6 +135,7 @@ static void take(struct udp_port *p)
     p->given = 0;
     metric_add(&p->counters.received_datagrams, p->taken.count);
     metric_add(&p->counters.received_bytes, p->taken.bytes);
+    metric_add(&p->counters.left_out, p->taken.left_out);
     if (p->taken.dropped_total != 0) { /* since the socket was opened */
         metric_add(&p->counters.kernel_dropped, p->taken.dropped_total - p->kernel_dropped_seen);
         p->kernel_dropped_seen = p->taken.dropped_total;

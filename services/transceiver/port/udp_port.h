@@ -23,7 +23,9 @@
 struct udp_port_counters {
     metric_value received_datagrams;
     metric_value received_bytes;
-    metric_value kernel_dropped; /* SO_RXQ_OVFL: the socket's buffer was full */
+    metric_value left_out; /* of trains longer than any of ours; not in received_datagrams */
+    metric_value
+        kernel_dropped; /* SO_RXQ_OVFL, the socket's buffer was full: trains count as one */
     metric_value sent_datagrams;
     metric_value sent_bytes;
     metric_value send_failed;
