@@ -151,6 +151,28 @@ static void a_full_batch_of_strangers_to_each_other_makes_no_train(void **state)
     }
 }
 
+/* Their hashes fall together here and there, and each still finds its own: two rounds of shards,
+ * and of hosts. */
+static void each_of_many_destinations_finds_its_train_again(void **state)
+{
+    enum { MANY = UDP_TRAIN_PACKETS_MAX / 2 };
+    (void)state;
+    for (unsigned by_host = 0; by_host < 2; by_host++) {
+        for (size_t i = 0; i < UDP_TRAIN_PACKETS_MAX; i++) {
+            packet[i] = packet_of(100, sizeof(memory), by_host ? 0 : i % MANY);
+            packet[i].to.ip[15] = (uint8_t)(by_host ? i % MANY : 5);
+        }
+        form(UDP_TRAIN_PACKETS_MAX);
+        assert_int_equal(trains.count, MANY);
+        for (size_t i = 0; i < MANY; i++) {
+            assert_int_equal(trains.train[i].count, 2);
+            assert_int_equal(trains.order[2 * i], i);
+            assert_int_equal(trains.order[2 * i + 1], i + MANY);
+            assert_true(net_addr_equal(&trains.train[i].to, &packet[i].to));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +183,7 @@ int main(void)
         cmocka_unit_test(classes_do_not_end_each_others_trains),
         cmocka_unit_test(nothing_is_filled_up_beyond_its_room),
         cmocka_unit_test(a_train_is_no_longer_than_one_datagram_of_ip),
+        cmocka_unit_test(each_of_many_destinations_finds_its_train_again),
         cmocka_unit_test(a_full_batch_of_strangers_to_each_other_makes_no_train),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
