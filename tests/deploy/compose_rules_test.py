@@ -157,5 +157,31 @@ class ComposeRules(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
+class Page(unittest.TestCase):
+    """docs/deployment.md names the images that are built, and those that the manifests want."""
+
+    def setUp(self):
+        with open(os.path.join(ROOT, "docs/deployment.md")) as file:
+            self.page = file.read()
+        base = os.path.join(ROOT, "k8s/base")
+        self.wanted = set()
+        for name in os.listdir(base):
+            with open(os.path.join(base, name)) as file:
+                self.wanted |= set(re.findall(r"image: earshot/([a-z-]+)", file.read()))
+
+    def test_as_many_images_are_built_as_it_says(self):
+        count = {4: "four", 5: "five", 6: "six", 7: "seven"}
+        with open(os.path.join(ROOT, "docker-compose.yml")) as file:
+            built = set(re.findall(r"image: earshot/([a-z-]+)", file.read()))
+        self.assertLess(self.wanted, built)
+        self.assertIn(f"It builds {count[len(built)]} images", self.page)
+
+    def test_every_image_of_the_manifests_is_pushed_and_loaded(self):
+        pushed = re.search(r"First push the .*?\((.*?)\)", self.page, re.DOTALL)[1]
+        self.assertEqual(set(pushed.split(", ")), self.wanted)
+        loaded = re.search(r"for s in (.*?); do kind load", self.page)[1]
+        self.assertEqual(set(loaded.split()), self.wanted)
+
+
 if __name__ == "__main__":
     unittest.main()
