@@ -359,8 +359,9 @@ uint64_t yaml_reader_duration_us(struct yaml_reader *r, const char *path, uint64
 uint64_t yaml_reader_size(struct yaml_reader *r, const char *path, uint64_t min, uint64_t max,
                           uint64_t fallback)
 {
-    static const struct unit units[] = {{"", 1}, {"KB", 1024}, {"MB", UINT64_C(1024) * 1024}};
-    static const struct quantity size = {"a size (a number, alone or with KB or MB)", units,
+    static const struct unit units[] = {
+        {"", 1}, {"KB", 1024}, {"MB", UINT64_C(1) << 20}, {"GB", UINT64_C(1) << 30}};
+    static const struct quantity size = {"a size (a number, alone or with KB, MB or GB)", units,
                                          COUNT_OF(units)};
     return read_quantity(r, path, &size, min, max, fallback);
 }

@@ -9,7 +9,7 @@
  *          file above 1 MB, an unset ${NAME} without default. The first failure sticks: read all
  *          values, then check once with yaml_reader_finish.
  * Types:   true/false; decimal integers; durations with a unit (500us, 20ms, 5s, 1m, 1h);
- *          sizes with a unit (512, 64KB, 4MB; 1 KB = 1024).
+ *          sizes with a unit (512, 64KB, 4MB, 1GB; 1 KB = 1024).
  */
 #ifndef EARSHOT_YAML_READER_H
 #define EARSHOT_YAML_READER_H

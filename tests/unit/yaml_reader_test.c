@@ -116,7 +116,7 @@ static const struct {
     {"k: 499us\n", DURATION, "t.yaml:1: k: 499us is outside 500us..90m"},
     {"k: 91m\n", DURATION, "t.yaml:1: k: 91m is outside 500us..90m"},
     {"k: 6000000000000000h\n", DURATION, "t.yaml:1: k: 6000000000000000h is outside 500us..90m"},
-    {"k: 5GB\n", SIZE, "t.yaml:1: k: 5GB is not a size (a number, alone or with KB or MB)"},
+    {"k: 5TB\n", SIZE, "t.yaml:1: k: 5TB is not a size (a number, alone or with KB, MB or GB)"},
     {"k: 5MB\n", SIZE, "t.yaml:1: k: 5MB is outside 512..4MB"},
     {"k: 12345678\n", TEXT, "t.yaml:1: k: is longer than 7 characters"},
     {"j: 1\n", TEXT, "t.yaml:1: k: is missing"},
