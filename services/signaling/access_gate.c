@@ -23,6 +23,7 @@ struct access_gate {
     struct secret_calls *calls;
     struct log_limit refused_limit;
     struct log_limit limited_limit;
+    enum access_limit met; /* by the last request that was refused with 429 */
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -140,17 +141,65 @@ static void refuse_key(struct access_gate *g, enum auth_verdict verdict, const c
     }
 }
 
-void access_gate_refuse_limit(struct access_gate *g, enum access_limit limit, uint64_t wait_us,
-                              struct http_response *refusal, uint64_t now_us)
+/* What the caller can do: to wait helps with a rate, and not with a number of what lives. */
+static const char *limit_message(enum access_limit limit)
 {
-    *refusal = http_response_error(429, "rate_limit_exceeded",
-                                   bytes_view_of_text("Too many requests: see Retry-After."));
+    switch (limit) {
+    case ACCESS_LIMIT_SECRET_CALLS:
+        return "This client secret has all the calls that it may have: end one.";
+    case ACCESS_LIMIT_SIDEBANDS:
+        return "This call has all the side-bands that it may have: close one.";
+    case ACCESS_LIMIT_ADDRESS:
+    case ACCESS_LIMIT_OPERATE_ADDRESS:
+        return "Too many requests from this address: see Retry-After.";
+    case ACCESS_LIMIT_TENANT:
+    case ACCESS_LIMIT_ISSUE:
+    case ACCESS_LIMIT_OPERATE_TENANT:
+        return "Too many requests of this tenant: see Retry-After.";
+    case ACCESS_LIMIT_SECRET:
+        return "Too many calls with this client secret: see Retry-After.";
+    default:
+        return "Too many requests: see Retry-After.";
+    }
+}
+
+/* A wait of 0: nobody can say how long. */
+static void refuse_limit(struct access_gate *g, enum access_limit limit, uint64_t wait_us,
+                         struct http_response *refusal)
+{
+    *refusal =
+        http_response_error(429, "rate_limit_exceeded", bytes_view_of_text(limit_message(limit)));
     refusal->retry_after_s = (unsigned)((wait_us + US_PER_S - 1) / US_PER_S);
     metric_add(&g->counts.limited_total[limit], 1);
-    if (log_limit_pass(&g->limited_limit, now_us)) {
-        log_info("access.limited limit=%s held_back=%llu", access_limit_name(limit),
-                 (unsigned long long)g->limited_limit.held_back);
+    g->met = limit;
+}
+
+/* No tenant (NULL): it was the address, before anybody looked at the key. A side-band is named by
+ * its call, all else by its request. */
+static void log_limited(struct access_gate *g, const uint8_t *tenant, const char *id,
+                        uint64_t now_us)
+{
+    static const char digit[] = "0123456789abcdef";
+    char name[2 * API_KEY_TENANT_BYTES + 1] = "-";
+    if (!log_limit_pass(&g->limited_limit, now_us)) {
+        return;
     }
+    for (size_t i = 0; tenant != NULL && i < API_KEY_TENANT_BYTES; i++) {
+        name[2 * i] = digit[tenant[i] >> 4];
+        name[2 * i + 1] = digit[tenant[i] & 15];
+        name[2 * i + 2] = '\0';
+    }
+    log_info("access.limited limit=%s tenant=%s %s=%s held_back=%llu", access_limit_name(g->met),
+             name, g->met == ACCESS_LIMIT_SIDEBANDS ? "call" : "request", id != NULL ? id : "-",
+             (unsigned long long)g->limited_limit.held_back);
+}
+
+void access_gate_refuse_sideband(struct access_gate *g, const uint8_t tenant[API_KEY_TENANT_BYTES],
+                                 const char *call_id, struct http_response *refusal,
+                                 uint64_t now_us)
+{
+    refuse_limit(g, ACCESS_LIMIT_SIDEBANDS, 0, refusal);
+    log_limited(g, tenant, call_id, now_us);
 }
 
 /* --- limits ----------------------------------------------------------------------------------- */
@@ -162,7 +211,7 @@ static bool take(struct access_gate *g, enum access_limit limit, struct bytes_vi
     if (rate_limit_take(g->limits, (uint8_t)limit, key, rate, &wait_us, now_us)) {
         return true;
     }
-    access_gate_refuse_limit(g, limit, wait_us, refusal, now_us);
+    refuse_limit(g, limit, wait_us, refusal);
     return false;
 }
 
@@ -211,8 +260,12 @@ bool access_gate_may_operate(struct access_gate *g, const struct net_addr *clien
                              const struct auth_identity *who, struct http_response *refusal,
                              uint64_t now_us)
 {
-    return address_may_operate(g, client, refusal, now_us) &&
-           tenant_may_operate(g, who, refusal, now_us);
+    if (address_may_operate(g, client, refusal, now_us) &&
+        tenant_may_operate(g, who, refusal, now_us)) {
+        return true;
+    }
+    log_limited(g, who->tenant, NULL, now_us);
+    return false;
 }
 
 static bool tenant_may_issue(struct access_gate *g, const struct auth_identity *who,
@@ -224,14 +277,14 @@ static bool tenant_may_issue(struct access_gate *g, const struct auth_identity *
 
 /* Who can say when one of its calls ends? */
 static bool secret_may_call(struct access_gate *g, const struct auth_identity *who,
-                            struct http_response *refusal, uint64_t now_us)
+                            struct http_response *refusal)
 {
     const uint32_t calls_max = g->config->limits.calls_per_secret;
     if (calls_max == 0 || who->secret_id[0] == '\0' ||
         secret_calls_count(g->calls, who->secret_id) < calls_max) {
         return true;
     }
-    access_gate_refuse_limit(g, ACCESS_LIMIT_SECRET_CALLS, US_PER_S, refusal, now_us);
+    refuse_limit(g, ACCESS_LIMIT_SECRET_CALLS, 0, refusal);
     return false;
 }
 
@@ -242,7 +295,7 @@ static bool tenant_may_offer(struct access_gate *g, const struct auth_identity *
     const struct rate of_secret = {
         who->secret_id[0] != '\0' ? limits->offers_per_minute_per_secret : 0, MINUTE_US};
     const struct rate of_all = {limits->offers_per_s, US_PER_S};
-    return secret_may_call(g, who, refusal, now_us) &&
+    return secret_may_call(g, who, refusal) &&
            take(g, ACCESS_LIMIT_SECRET, bytes_view_of_text(who->secret_id), of_secret, refusal,
                 now_us) &&
            take(g, ACCESS_LIMIT_TENANT, bytes_view_of(who->tenant, sizeof(who->tenant)),
@@ -274,15 +327,10 @@ static bool take_session(struct access_gate *g, struct bytes_view key, const cha
     return false;
 }
 
-bool access_gate_check_visitor(struct access_gate *g, const struct access_visitor *visitor,
-                               enum access_need need, struct auth_identity *out,
-                               struct http_response *refusal, uint64_t now_us)
+static bool check_key(struct access_gate *g, const struct access_visitor *visitor,
+                      enum access_need need, struct auth_identity *out,
+                      struct http_response *refusal, uint64_t now_us)
 {
-    /* First the address: it costs least, and bounds how often a stranger's key is looked up. */
-    if (need == ACCESS_OFFER ? !address_may_offer(g, &visitor->client, refusal, now_us)
-                             : !address_may_operate(g, &visitor->client, refusal, now_us)) {
-        return false;
-    }
     const struct bytes_view key =
         visitor->key.len > 0 ? visitor->key : auth_bearer(visitor->authorization);
     const enum auth_verdict verdict = identify(g, key, need, out);
@@ -302,6 +350,25 @@ bool access_gate_check_visitor(struct access_gate *g, const struct access_visito
     }
 }
 
+bool access_gate_check_visitor(struct access_gate *g, const struct access_visitor *visitor,
+                               enum access_need need, struct auth_identity *out,
+                               struct http_response *refusal, uint64_t now_us)
+{
+    /* First the address: it costs least, and bounds how often a stranger's key is looked up. */
+    if (need == ACCESS_OFFER ? !address_may_offer(g, &visitor->client, refusal, now_us)
+                             : !address_may_operate(g, &visitor->client, refusal, now_us)) {
+        log_limited(g, NULL, visitor->request_id, now_us);
+        return false;
+    }
+    if (check_key(g, visitor, need, out, refusal, now_us)) {
+        return true;
+    }
+    if (refusal->status == 429) {
+        log_limited(g, out->tenant, visitor->request_id, now_us);
+    }
+    return false;
+}
+
 static bool check_page(struct access_gate *g, const struct http_request *request,
                        struct auth_identity *out, struct http_response *refusal, uint64_t now_us)
 {
@@ -316,7 +383,11 @@ static bool check_page(struct access_gate *g, const struct http_request *request
     if (g->config->auth == AUTH_KEYS) {
         api_keys_tenant(bytes_view_of_text(DEMO_TENANT), out->tenant);
     }
-    return take(g, ACCESS_LIMIT_DEMO, address_of(&request->client), rate, refusal, now_us);
+    if (take(g, ACCESS_LIMIT_DEMO, address_of(&request->client), rate, refusal, now_us)) {
+        return true;
+    }
+    log_limited(g, out->tenant, request->id, now_us);
+    return false;
 }
 
 bool access_gate_check(struct access_gate *g, const struct http_request *request,

@@ -83,9 +83,10 @@ MUST_USE bool access_gate_may_operate(struct access_gate *g, const struct net_ad
                                       const struct auth_identity *who,
                                       struct http_response *refusal, uint64_t now_us);
 
-/* The answer to somebody who has met a limit that is kept elsewhere; it counts here. */
-void access_gate_refuse_limit(struct access_gate *g, enum access_limit limit, uint64_t wait_us,
-                              struct http_response *refusal, uint64_t now_us);
+/* The answer to a side-band too many: that limit is kept elsewhere, and counts here. */
+void access_gate_refuse_sideband(struct access_gate *g, const uint8_t tenant[API_KEY_TENANT_BYTES],
+                                 const char *call_id, struct http_response *refusal,
+                                 uint64_t now_us);
 
 /* "address": the label of the counter. */
 const char *access_limit_name(enum access_limit limit);

@@ -160,8 +160,8 @@ void events_sideband_judge(struct events_sideband *e, const struct http_upgrade 
         return;
     }
     if (is_call_full(e, &found)) {
-        access_gate_refuse_limit(e->access, ACCESS_LIMIT_SIDEBANDS, US_PER_S, &out->refusal,
-                                 now_us);
+        access_gate_refuse_sideband(e->access, found.call.tenant, found.call.call_id, &out->refusal,
+                                    now_us);
         return;
     }
     if (slot == SIDEBAND_FEED_MAX) {

@@ -1,6 +1,8 @@
 /* access_gate_test.c - limits are somebody's own, and the demo is for its own page */
 #include "tests/testing.h"
 
+#include "tests/capture.h"
+
 #include "services/signaling/access_gate.h"
 
 #include "common/base/time_us.h"
@@ -112,6 +114,28 @@ static void an_ipv6_client_counts_by_its_network(void **state)
     assert_int_equal(take_all("[2001:db8::1]:1", ACCESS_OFFER, 0), 3);
     assert_int_equal(ask("[2001:db8::ffff:1]:1", ACCESS_OFFER, 0), 429);
     assert_int_equal(ask("[2001:db8:0:1::1]:1", ACCESS_OFFER, 0), 200);
+}
+
+static void a_refusal_says_which_limit_and_whether_to_wait(void **state)
+{
+    (void)state;
+    static const uint8_t tenant[API_KEY_TENANT_BYTES] = {0xab};
+    struct capture printed;
+    const struct http_request request = request_from("192.0.2.1:1");
+    struct auth_identity who;
+    struct http_response refusal;
+    (void)take_all("192.0.2.1:1", ACCESS_OFFER, 0);
+    assert_false(access_gate_check(gate, &request, ACCESS_OFFER, &who, &refusal, 0));
+    assert_non_null(strstr(refusal.own_body, "from this address"));
+    assert_int_equal(refusal.retry_after_s, 1);
+    capture_begin(&printed);
+    access_gate_refuse_sideband(gate, tenant, "rtc_a", &refusal, 0);
+    capture_end(&printed);
+    assert_non_null(strstr(printed.text, "access.limited limit=sidebands "
+                                         "tenant=ab000000000000000000000000000000 call=rtc_a "));
+    assert_int_equal(refusal.status, 429);
+    assert_non_null(strstr(refusal.own_body, "This call has all the side-bands"));
+    assert_int_equal(refusal.retry_after_s, 0);
 }
 
 static void all_together_have_one_limit(void **state)
@@ -295,6 +319,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         GATE_TEST(an_address_and_then_its_tenant_come_to_their_limits),
         GATE_TEST(an_ipv6_client_counts_by_its_network),
+        GATE_TEST(a_refusal_says_which_limit_and_whether_to_wait),
         GATE_TEST(all_together_have_one_limit),
         GATE_TEST(what_makes_no_call_is_not_limited_by_offers),
         GATE_TEST(operations_have_limits_of_their_own_and_twice_as_many_at_once),
