@@ -13,7 +13,6 @@
 #define SERVICE "relay"
 #define PURPOSE                                                                                    \
     "Forwards media between clients and transceivers: one public port for a whole fleet."
-#define BUFFER_BYTES_ENOUGH ((size_t)4 << 20)
 
 struct relay {
     struct relay_config config;
@@ -123,14 +122,16 @@ static void log_sockets(const struct relay *r)
                      text);
         }
     }
-    log_info("relay.internal first=%s ports=%d", net_addr_format(&f->internal, text, sizeof(text)),
-             FORWARDER_INTERNAL_PORTS);
+    log_info("relay.internal first=%s ports=%d tcp_clients=%d",
+             net_addr_format(&f->internal, text, sizeof(text)), FORWARDER_INTERNAL_PORTS,
+             r->metrics.tcp != NULL ? f->internal.port + FORWARDER_TCP_PORT : 0);
     log_info("relay.buffers receive_bytes=%zu send_bytes=%zu", granted.receive_bytes,
              granted.send_bytes);
-    if (granted.receive_bytes < BUFFER_BYTES_ENOUGH || granted.send_bytes < BUFFER_BYTES_ENOUGH) {
+    const size_t wanted = r->config.socket_buffer_bytes;
+    if (relay_socket_buffers_are_small(&granted, wanted)) {
         log_warn("relay.buffers_small wanted_bytes=%zu remedy=\"sysctl -w net.core.rmem_max=%zu "
                  "net.core.wmem_max=%zu\"",
-                 BUFFER_BYTES_ENOUGH, BUFFER_BYTES_ENOUGH, BUFFER_BYTES_ENOUGH);
+                 wanted, wanted, wanted);
     }
 }
 

@@ -2,16 +2,33 @@
 #include "services/relay/relay_socket.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+const char *relay_socket_remedy(int error)
+{
+    switch (error) {
+    case EADDRINUSE:
+        return " (another relay? stop it or change the address)";
+    case EADDRNOTAVAIL:
+        return " (no address of this machine: ip addr lists them)";
+    case EMFILE:
+        return " (raise the limit of open files: ulimit -Hn, LimitNOFILE)";
+    case EACCES:
+        return " (ports below 1024 need CAP_NET_BIND_SERVICE)";
+    default:
+        return "";
+    }
+}
 
 static int close_and_fail(int fd, const struct net_addr *address, struct fault *fault)
 {
     char text[NET_ADDR_TEXT_CAP];
     (void)fault_set(fault, FAULT_SYSTEM, "bind udp %s: %s%s",
                     net_addr_format(address, text, sizeof(text)), strerror(errno),
-                    errno == EADDRINUSE ? " (another relay? stop it or change the address)" : "");
+                    relay_socket_remedy(errno));
     if (fd >= 0) {
         (void)close(fd);
     }
@@ -157,4 +174,11 @@ struct relay_socket_buffers relay_socket_buffers(int fd)
 {
     return (struct relay_socket_buffers){.receive_bytes = granted_bytes(fd, SO_RCVBUF),
                                          .send_bytes = granted_bytes(fd, SO_SNDBUF)};
+}
+
+bool relay_socket_buffers_are_small(const struct relay_socket_buffers *granted, size_t asked_bytes)
+{
+    /* The kernel counts twice as much in an int: of 1 GB the last byte does not fit. */
+    const size_t possible = asked_bytes < INT_MAX / 2 ? asked_bytes : INT_MAX / 2;
+    return granted->receive_bytes < possible || granted->send_bytes < possible;
 }

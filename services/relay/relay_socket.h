@@ -39,5 +39,10 @@ struct relay_socket_buffers {
     size_t send_bytes;
 };
 struct relay_socket_buffers relay_socket_buffers(int fd);
+/* Less than was asked for? */
+bool relay_socket_buffers_are_small(const struct relay_socket_buffers *granted, size_t asked_bytes);
+
+/* What can be done about an error of bind or listen, in brackets behind a blank; "" = unknown. */
+const char *relay_socket_remedy(int error);
 
 #endif

@@ -1,6 +1,8 @@
 /* tcp_listener.c - see tcp_listener.h */
 #include "services/relay/tcp_listener.h"
 
+#include "services/relay/relay_socket.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -47,7 +49,7 @@ int tcp_listener_open(struct net_addr *address, struct fault *fault)
     char text[NET_ADDR_TEXT_CAP];
     (void)fault_set(fault, FAULT_SYSTEM, "listen tcp %s: %s%s",
                     net_addr_format(address, text, sizeof(text)), strerror(errno),
-                    errno == EADDRINUSE ? " (stop what has it or change tcp.listen)" : "");
+                    relay_socket_remedy(errno));
     if (fd >= 0) {
         (void)close(fd);
     }

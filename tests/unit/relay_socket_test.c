@@ -152,6 +152,30 @@ static void what_was_granted_is_told(void **state)
     (void)close(fd);
 }
 
+static void buffers_are_small_when_less_was_granted_than_asked(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t receive_bytes;
+        size_t send_bytes;
+        size_t asked_bytes;
+        bool is_small;
+    } table[] = {
+        {4 << 20, 4 << 20, 8 << 20, true}, /* without CAP_NET_ADMIN */
+        {65536, 65536, 65536, false},      /* little was asked */
+        {65536, 65535, 65536, true},
+        {65535, 65536, 65536, true},
+        {(1u << 30) - 1, (1u << 30) - 1, 1u << 30, false}, /* all that the kernel can say */
+        {(1u << 30) - 2, (1u << 30) - 1, 1u << 30, true},
+    };
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        const struct relay_socket_buffers granted = {.receive_bytes = table[i].receive_bytes,
+                                                     .send_bytes = table[i].send_bytes};
+        assert_int_equal(relay_socket_buffers_are_small(&granted, table[i].asked_bytes),
+                         table[i].is_small);
+    }
+}
+
 static void an_address_of_another_host_is_refused(void **state)
 {
     (void)state;
@@ -159,7 +183,8 @@ static void an_address_of_another_host_is_refused(void **state)
     struct fault fault = {0};
     assert_true(net_addr_parse("192.0.2.1:3478", &elsewhere));
     assert_false(relay_socket_probe(&elsewhere, &fault));
-    assert_string_equal(fault.text, "bind udp 192.0.2.1:3478: Cannot assign requested address");
+    assert_string_equal(fault.text, "bind udp 192.0.2.1:3478: Cannot assign requested address "
+                                    "(no address of this machine: ip addr lists them)");
 }
 
 int main(void)
@@ -173,6 +198,7 @@ int main(void)
         cmocka_unit_test(an_adopted_socket_has_the_buffers_of_today),
         cmocka_unit_test(ipv6_takes_no_ipv4),
         cmocka_unit_test(what_was_granted_is_told),
+        cmocka_unit_test(buffers_are_small_when_less_was_granted_than_asked),
         cmocka_unit_test(an_address_of_another_host_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
