@@ -104,7 +104,9 @@ check('who does not gets nothing', reaches('127.0.0.1') === '000');
 check('only the owner can read the keys', ['ca.key', 'server.key'].every((name) =>
   (statSync(join(run, 'tls', name)).mode & 0o77) === 0));
 dev(['down']);
-refusal('a port that is none', dev(['up', '--port', '80x', '--detach']), '--port 80x');
+for (const port of ['80x', '0', '65536']) {
+  refusal('a port that is none', dev(['up', '--port', port, '--detach']), `--port ${port}`);
+}
 
 // A port in use: of each service, TCP and UDP, public and internal.
 const taken = [['signaling', 'tcp', 8080], ['relay', 'udp', 3478], ['relay', 'udp', 3503],
