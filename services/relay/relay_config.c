@@ -53,6 +53,8 @@ static size_t read_addresses(struct yaml_reader *r, const char *list,
         }
         if (!net_addr_parse(text, &address)) {
             yaml_reader_fail(r, key, "\"%s\" is no ip:port", text);
+        } else if (address.port == 0) {
+            yaml_reader_fail(r, key, "%s has no port: clients have to be told one", text);
         } else if (is_listed(out, read_count, &address)) {
             yaml_reader_fail(r, key, "%s is listed twice", text);
         } else if (read_count == FORWARDER_LISTEN_MAX) {
@@ -87,6 +89,28 @@ static void read_tcp(struct yaml_reader *r, struct relay_tcp_config *tcp)
         (size_t)yaml_reader_u64(r, "tcp.connections_max", 1, TCP_ROSTER_CAP_MAX, 4096);
     tcp->connections_per_address_max =
         (size_t)yaml_reader_u64(r, "tcp.connections_per_address_max", 1, TCP_ROSTER_CAP_MAX, 64);
+}
+
+/* Would the kernel refuse the second of these? */
+static bool is_same_place(const struct net_addr *a, const struct net_addr *b)
+{
+    return net_addr_is_ipv4(a) == net_addr_is_ipv4(b) &&
+           (net_addr_is_unspecified(a) || net_addr_is_unspecified(b) ||
+            memcmp(a->ip, b->ip, sizeof(a->ip)) == 0);
+}
+
+static void check_overlap(struct yaml_reader *r, const struct forwarder_config *f, bool has_tcp)
+{
+    for (size_t i = 0; i < f->listen_count; i++) {
+        const int above = f->listen[i].port - f->internal.port;
+        const bool is_port = (above >= 0 && above < FORWARDER_INTERNAL_PORTS) ||
+                             (has_tcp && above == FORWARDER_TCP_PORT);
+        if (is_port && is_same_place(&f->listen[i], &f->internal)) {
+            yaml_reader_fail(r, "internal", "port %d is that of listen too: this and %d more%s",
+                             f->listen[i].port, FORWARDER_INTERNAL_PORTS - 1,
+                             has_tcp ? ", and the one 63 above, are taken" : " are taken");
+        }
+    }
 }
 
 static void read_networks(struct yaml_reader *r, struct route_networks *networks)
@@ -151,6 +175,7 @@ bool relay_config_load(const char *path, struct relay_config *out, struct fault 
     read_forwarder(r, &c->forwarder);
     read_flow_cache(r, c);
     read_tcp(r, &c->tcp);
+    check_overlap(r, &c->forwarder, c->tcp.listen_count > 0);
     c->socket_buffer_bytes =
         (size_t)yaml_reader_size(r, "socket_buffer", 65536, 1u << 30, 4u << 20);
     c->has_no_trains = !yaml_reader_bool(r, "trains", true);

@@ -42,6 +42,14 @@ static void read_origins(struct yaml_reader *r, struct http_origins *origins)
     }
 }
 
+/* Of one family at least. */
+static bool is_everybody(const struct net_block *block)
+{
+    struct net_addr first = {0};
+    memcpy(first.ip, block->ip, sizeof(first.ip));
+    return block->prefix_bits == 0 || (block->prefix_bits <= 96 && net_addr_is_ipv4(&first));
+}
+
 /* Empty is absent, as in addresses. */
 static void read_proxies(struct yaml_reader *r, struct http_proxies *proxies)
 {
@@ -58,8 +66,14 @@ static void read_proxies(struct yaml_reader *r, struct http_proxies *proxies)
         if (text[0] == '\0') {
             continue;
         }
-        if (!net_block_parse(text, &proxies->block[proxies->count++])) {
-            yaml_reader_fail(r, path, "\"%s\" is not a block of addresses as 10.0.0.0/8", text);
+        struct net_block *block = &proxies->block[proxies->count];
+        if (!net_block_parse(text, block)) {
+            yaml_reader_fail(r, path, "\"%s\" is not a block of addresses as 10.0.0.0/8%s", text,
+                             strchr(text, ',') != NULL ? ": one in each entry of the list" : "");
+        } else if (is_everybody(block)) {
+            yaml_reader_fail(r, path, "%s trusts what every stranger says of himself", text);
+        } else {
+            proxies->count++;
         }
     }
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""docs/operations.md names every configuration key, metric and log event, and none that is not
-there; and a metric has one type in all services.
+"""docs/operations.md names every configuration key, variable, metric and log event, and no key,
+metric or event that is not there; and a metric has one type in all services.
 
 Keys stand in the first column of the tables below "### `<service>.yaml`", metrics anywhere between
 backticks, events in the first column of the table below "## Log events".
@@ -19,6 +19,7 @@ METRIC = re.compile(r'"(earshot_\w+)"')
 EVENT = re.compile(r'\blog_(?:debug|info|warn|error)\(\s*"([\w.%]+)')
 YAML_KEY = re.compile(r"( *(?:- )?)([a-z_]+):(.*)")
 PAGE_METRIC = re.compile(r"`(earshot_\w+)")
+VARIABLE = re.compile(r"`(EARSHOT_\w+)`")
 CELL_NAME = re.compile(r"`([^`]+)`")
 
 
@@ -122,7 +123,18 @@ def check_events(root):
             yield source_tree.Problem(PAGE, line, f"{known}: nobody logs this event")
 
 
+def check_variables(root):
+    """The page's table of variables has each that a configuration reads."""
+    in_page = {name for _, _, line in page_lines(root) for name in VARIABLE.findall(line)}
+    for path in source_tree.source_files(root, (CONFIGS,), (".yaml",)):
+        for number, line in enumerate(source_tree.read(root, path).split("\n"), 1):
+            for name in re.findall(r"\$\{(EARSHOT_\w+)", line):
+                if name not in in_page:
+                    yield source_tree.Problem(path, number, f"{name}: {PAGE} does not list it")
+
+
 def check(root):
+    yield from check_variables(root)
     yield from check_metric_types(root)
     yield from check_keys(root)
     yield from check_metrics(root)

@@ -98,6 +98,7 @@ CASES = [
     ("documents", "docs/a.md", "```\nno_such_name [b](b.md)\n```\n", None),
     ("operations", "config/local/a.yaml", "a:\n  b: 1  # c: 2\n", 2),
     ("operations", "config/local/a.yaml", "a:\n  - b: 1\n    c: 2\n", 2),
+    ("operations", "config/local/a.yaml", "\n# ${EARSHOT_NEW:-}\n", 2),
     ("operations", "services/relay/a.c", 'f(\n    "earshot_relay_new_total");\n', 2),
     ("operations", "services/relay/a.c", 'log_info(\n    "relay.new a=1");\n', 1),
     ("operations", "services/relay/a.c",

@@ -114,6 +114,30 @@ static void addresses_of_tcp_are_others_than_those_of_udp(void **state)
     "keys: k\nlisten: [\"127.0.0.1:3478\"]\ninternal: 127.0.0.1:3500\n"                            \
     "transceiver_networks: [127.0.0.0/8]\ncontrol_listen: tcp://127.0.0.1:7102\n"
 
+#define PLACES(listen, internal)                                                                   \
+    "keys: k\nlisten: [\"" listen "\"]\ninternal: " internal "\n"                                  \
+    "transceiver_networks: [127.0.0.0/8]\ncontrol_listen: x\n"
+
+static void a_public_port_may_be_next_to_the_internal_ones(void **state)
+{
+    (void)state;
+    static const char *const table[] = {
+        PLACES("127.0.0.1:3499", "127.0.0.1:3500"),
+        PLACES("127.0.0.1:3516", "127.0.0.1:3500"),
+        PLACES("127.0.0.1:3563", "127.0.0.1:3500"),
+        PLACES("127.0.0.2:3500", "127.0.0.1:3500"),
+        PLACES("[::1]:3500", "127.0.0.1:3500"),
+        PLACES("[::]:3500", "127.0.0.1:3500"),
+        PLACES("127.0.0.1:3499", "127.0.0.1:3500") "tcp: {listen: [\"127.0.0.1:3500\"]}\n"};
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        struct relay_config c;
+        struct fault fault = {0};
+        if (!load_text(table[i], &c, &fault)) {
+            fail_msg("%s", fault.text);
+        }
+    }
+}
+
 static void each_wrong_value_is_named(void **state)
 {
     (void)state;
@@ -141,6 +165,13 @@ static void each_wrong_value_is_named(void **state)
         {WHOLE "tcp: {connections_per_address_max: 0}\n", "connections_per_address_max"},
         {WHOLE "tcp: {listen: [localhost:1]}\n", "tcp.listen[0]"},
         {WHOLE "tcp: {listen: [\"127.0.0.1:1\", \"127.0.0.1:1\"]}\n", "tcp.listen[1]"},
+        {WHOLE "tcp: {listen: [\"127.0.0.1:0\"]}\n", "tcp.listen[0]: 127.0.0.1:0 has no port"},
+        {PLACES("127.0.0.1:0", "127.0.0.1:3500"), "listen[0]: 127.0.0.1:0 has no port"},
+        {PLACES("127.0.0.1:3500", "127.0.0.1:3500"), "internal: port 3500 is that of listen"},
+        {PLACES("127.0.0.1:3515", "127.0.0.1:3500"), "internal: port 3515 is that of listen"},
+        {PLACES("0.0.0.0:3505", "127.0.0.1:3500"), "internal: port 3505 is that of listen"},
+        {PLACES("127.0.0.1:3563", "127.0.0.1:3500") "tcp: {listen: [\"127.0.0.1:443\"]}\n",
+         "internal: port 3563 is that of listen"},
         {"keys: k\nlisten: [localhost:3478]\ninternal: 127.0.0.1:3500\n"
          "transceiver_networks: [127.0.0.0/8]\ncontrol_listen: x\n",
          "listen[0]"},
@@ -185,8 +216,9 @@ static void what_a_worker_does_can_be_chosen(void **state)
     struct relay_config c;
     struct fault fault = {0};
     assert_true(load_text(WHOLE "workers: 16\ngather_us: 100\nbusy_poll: true\n"
-                                "trains: false\n",
+                                "trains: false\nsocket_buffer: 1GB\n",
                           &c, &fault));
+    assert_int_equal(c.socket_buffer_bytes, 1 << 30);
     assert_int_equal(c.worker_count, 16);
     assert_int_equal(c.gather_us, 100);
     assert_true(c.has_no_trains);
@@ -203,6 +235,7 @@ int main(void)
                                         forget_environment, forget_environment),
         cmocka_unit_test_setup_teardown(addresses_of_tcp_are_others_than_those_of_udp,
                                         forget_environment, forget_environment),
+        cmocka_unit_test(a_public_port_may_be_next_to_the_internal_ones),
         cmocka_unit_test(each_wrong_value_is_named),
         cmocka_unit_test(what_a_worker_does_can_be_chosen),
     };
