@@ -152,15 +152,26 @@ bool process_harden(bool allow_core_dumps, struct fault *fault)
 
 /* ---- signals ---- */
 
+static int block_signals(sigset_t *signals)
+{
+    (void)sigemptyset(signals);
+    (void)sigaddset(signals, SIGTERM);
+    (void)sigaddset(signals, SIGINT);
+    (void)sigaddset(signals, SIGUSR2);
+    (void)sigaddset(signals, SIGHUP);
+    return pthread_sigmask(SIG_BLOCK, signals, NULL);
+}
+
+void process_block_signals(void)
+{
+    sigset_t signals;
+    (void)block_signals(&signals);
+}
+
 int process_signal_fd(struct fault *fault)
 {
     sigset_t signals;
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigaddset(&signals, SIGINT);
-    (void)sigaddset(&signals, SIGUSR2);
-    (void)sigaddset(&signals, SIGHUP);
-    const int error = pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    const int error = block_signals(&signals);
     const int fd = error == 0 ? signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC) : -1;
     if (fd < 0) {
         (void)fault_set(fault, FAULT_SYSTEM, "signalfd: %s", strerror(error ? error : errno));

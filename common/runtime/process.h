@@ -34,6 +34,10 @@ struct process_options process_parse_options(int argc, char **argv, const char *
  * to the hard limit, library versions checked (OpenSSL >= 3.0.22: a warning). */
 MUST_USE bool process_harden(bool allow_core_dumps, struct fault *fault);
 
+/* First of all in a process that will serve: a signal that comes before process_signal_fd waits for
+ * it, where it would have ended the process. */
+void process_block_signals(void);
+
 /* SIGTERM and SIGINT, SIGUSR2, SIGHUP arrive on a descriptor (signalfd); blocks them for all
  * threads, so call before any thread exists. Returns -1 and a fault. */
 int process_signal_fd(struct fault *fault);

@@ -234,6 +234,9 @@ int main(int argc, char **argv)
     if (options.action == PROCESS_EXIT) {
         return options.exit_status;
     }
+    if (options.action == PROCESS_RUN) {
+        process_block_signals();
+    }
     if (!relay_config_load(options.config_path, &relay.config, &fault)) {
         return process_fail(SERVICE, &fault);
     }

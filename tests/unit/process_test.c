@@ -148,6 +148,27 @@ static void a_hardened_process_gives_up_what_it_does_not_need(void **state)
     }
 }
 
+/* In a child: the mask is the process's. */
+static void an_early_signal_waits_for_the_descriptor(void **state)
+{
+    (void)state;
+    static const int early[] = {SIGTERM, SIGUSR2, SIGHUP};
+    for (size_t i = 0; i < COUNT_OF(early); i++) {
+        int status = 0;
+        const pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            struct fault fault = {0};
+            process_block_signals();
+            (void)raise(early[i]);
+            const int fd = process_signal_fd(&fault);
+            _exit(process_signal_read(fd) != PROCESS_SIGNAL_NONE ? 0 : 1);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+    }
+}
+
 static void signals_arrive_on_the_descriptor(void **state)
 {
     (void)state;
@@ -214,6 +235,7 @@ int main(void)
         cmocka_unit_test(help_says_what_sighup_does_in_this_program),
         cmocka_unit_test(a_path_that_would_be_cut_is_refused),
         cmocka_unit_test(a_hardened_process_gives_up_what_it_does_not_need),
+        cmocka_unit_test(an_early_signal_waits_for_the_descriptor),
         cmocka_unit_test(signals_arrive_on_the_descriptor),
         cmocka_unit_test(health_without_an_answer_is_a_fault),
         cmocka_unit_test(a_fault_is_one_line_that_names_the_service),
