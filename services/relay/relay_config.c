@@ -148,10 +148,11 @@ static void read_flow_cache(struct yaml_reader *r, struct relay_config *c)
     char text[FLOW_CACHE_URL_CAP];
     yaml_reader_text(r, "flow_cache", "", text, sizeof(text));
     c->forwarder.has_cache = text[0] != '\0';
-    if (c->forwarder.has_cache && !flow_cache_url_parse(text, &c->flow_cache)) {
+    const char *wrong = c->forwarder.has_cache ? flow_cache_url_parse(text, &c->flow_cache) : NULL;
+    if (wrong != NULL) {
         /* Not the text itself: it may hold a password. */
-        yaml_reader_fail(r, "flow_cache", "is not redis://[[user]:password@]host:port[/0..%d]",
-                         FLOW_CACHE_DATABASE_MAX);
+        yaml_reader_fail(r, "flow_cache", "is not redis://[[user]:password@]host:port[/0..%d]: %s",
+                         FLOW_CACHE_DATABASE_MAX, wrong);
     }
     explicit_bzero(text, sizeof(text));
     c->cache_budget = (struct cache_budget){

@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     memset(text, 0, sizeof(text));
     memcpy(text, data, size < sizeof(text) ? size : sizeof(text) - 1);
-    if (flow_cache_url_parse(text, &url)) {
+    if (flow_cache_url_parse(text, &url) == NULL) {
         require(strchr(url.address, ':') != NULL && url.database <= FLOW_CACHE_DATABASE_MAX);
     }
     return 0;

@@ -19,6 +19,25 @@ static void each_loss_doubles_the_wait_up_to_five_seconds(void **state)
     }
 }
 
+static void another_reason_is_told_but_not_more_than_one_in_ten_seconds(void **state)
+{
+    struct flow_cache_retry r;
+    (void)state;
+    flow_cache_retry_init(&r);
+    assert_true(flow_cache_retry_note_lost(&r, START_US));
+    assert_true(flow_cache_retry_note_reason(&r, "refused", START_US));
+    const uint64_t due_us = START_US + FLOW_CACHE_REASON_US;
+    assert_false(flow_cache_retry_note_reason(&r, "WRONGPASS", due_us - 1));
+    assert_false(flow_cache_retry_note_reason(&r, "refused", due_us)); /* no news */
+    assert_true(flow_cache_retry_note_reason(&r, "WRONGPASS", due_us));
+    assert_false(flow_cache_retry_note_reason(&r, "WRONGPASS", due_us + FLOW_CACHE_REASON_US));
+    /* Once it was back, each loss is news. */
+    flow_cache_retry_note_greeted(&r, due_us);
+    assert_true(flow_cache_retry_take_steady(&r, due_us + FLOW_CACHE_STEADY_US));
+    assert_true(flow_cache_retry_note_lost(&r, due_us + FLOW_CACHE_STEADY_US));
+    assert_true(flow_cache_retry_note_reason(&r, "WRONGPASS", due_us + FLOW_CACHE_STEADY_US));
+}
+
 static void only_a_connection_that_stays_begins_anew(void **state)
 {
     static const struct {
@@ -83,6 +102,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_loss_doubles_the_wait_up_to_five_seconds),
+        cmocka_unit_test(another_reason_is_told_but_not_more_than_one_in_ten_seconds),
         cmocka_unit_test(only_a_connection_that_stays_begins_anew),
         cmocka_unit_test(without_a_good_answer_it_is_never_back),
         cmocka_unit_test(one_that_greets_and_hangs_up_makes_one_line),

@@ -29,7 +29,7 @@ static struct flow_cache *start_cache(const char *secrets, uint16_t port, const 
     log_open("test", LOG_ERROR, LOG_TEXT);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)snprintf(text, sizeof(text), "redis://%s127.0.0.1:%u%s", secrets, port, rest);
-    assert_true(flow_cache_url_parse(text, &url));
+    assert_null(flow_cache_url_parse(text, &url));
     struct flow_cache *cache = flow_cache_start(&url, PORTS, &fault);
     if (cache == NULL) {
         fail_msg("%s", fault.text);

@@ -152,7 +152,7 @@ static void a_url_has_an_address_and_perhaps_secrets(void **state)
     struct flow_cache_url url;
     (void)state;
     for (size_t i = 0; i < COUNT_OF(row); i++) {
-        assert_true(flow_cache_url_parse(row[i].text, &url));
+        assert_null(flow_cache_url_parse(row[i].text, &url));
         assert_string_equal(url.address, row[i].address);
         assert_string_equal(url.user, row[i].user);
         assert_string_equal(url.password, row[i].password);
@@ -182,7 +182,7 @@ static void another_text_is_no_url(void **state)
     struct flow_cache_url url;
     (void)state;
     for (size_t i = 0; i < COUNT_OF(row); i++) {
-        if (flow_cache_url_parse(row[i], &url)) {
+        if (flow_cache_url_parse(row[i], &url) == NULL) {
             fail_msg("\"%s\" was taken", row[i]);
         }
         assert_memory_equal(&url, &zeros, sizeof(url));
@@ -196,15 +196,16 @@ static void parts_of_a_url_have_bounds(void **state)
     (void)state;
     for (int len = FLOW_CACHE_PASSWORD_CAP - 1; len <= FLOW_CACHE_PASSWORD_CAP; len++) {
         (void)snprintf(text, sizeof(text), "redis://:%0*d@redis:6379", len, 1);
-        assert_int_equal(flow_cache_url_parse(text, &url), len < FLOW_CACHE_PASSWORD_CAP);
+        assert_int_equal(flow_cache_url_parse(text, &url) == NULL, len < FLOW_CACHE_PASSWORD_CAP);
     }
     for (int len = FLOW_CACHE_USER_CAP - 1; len <= FLOW_CACHE_USER_CAP; len++) {
         (void)snprintf(text, sizeof(text), "redis://%0*d:x@redis:6379", len, 1);
-        assert_int_equal(flow_cache_url_parse(text, &url), len < FLOW_CACHE_USER_CAP);
+        assert_int_equal(flow_cache_url_parse(text, &url) == NULL, len < FLOW_CACHE_USER_CAP);
     }
     for (int len = FLOW_CACHE_ADDRESS_CAP - 6; len <= FLOW_CACHE_ADDRESS_CAP - 5; len++) {
         (void)snprintf(text, sizeof(text), "redis://%0*d:6379", len, 1);
-        assert_int_equal(flow_cache_url_parse(text, &url), len < FLOW_CACHE_ADDRESS_CAP - 5);
+        assert_int_equal(flow_cache_url_parse(text, &url) == NULL,
+                         len < FLOW_CACHE_ADDRESS_CAP - 5);
     }
 }
 

@@ -137,7 +137,8 @@ static void lose(struct flow_cache *c, const struct fault *fault, uint64_t now_u
     }
     metric_set(&c->counters.is_up, 0);
     metric_add(&c->counters.disconnects, 1);
-    if (flow_cache_retry_note_lost(&c->retry, now_us)) {
+    const bool is_news = flow_cache_retry_note_lost(&c->retry, now_us);
+    if (flow_cache_retry_note_reason(&c->retry, fault->text, now_us) || is_news) {
         log_warn("flow_cache.down redis=%s error=\"%s\" effect=\"calls go on; no client is taken "
                  "over from another relay\"",
                  c->url.address, fault->text);
@@ -211,7 +212,7 @@ static void note_store(struct flow_cache *c, const struct flow_cache_reply *repl
     }
     metric_add(&c->counters.stores_refused, 1);
     if (log_limit_pass(&c->refusal_limit, now_us)) {
-        log_warn("flow_cache.refused redis=%s error=%s held_back=%llu", c->url.address,
+        log_warn("flow_cache.refused redis=%s error=\"%s\" held_back=%llu", c->url.address,
                  reply->refusal, (unsigned long long)c->refusal_limit.held_back);
     }
 }

@@ -285,6 +285,21 @@ static enum flow_cache_result read_get(const redisReply *reply, struct cached_fl
     }
 }
 
+/* A log line escapes quotes, and nothing else of this. */
+static const char *words(const redisReply *reply, char *text, size_t text_cap)
+{
+    size_t len = 0;
+    while (is_error(reply) && len < reply->len && len + 1 < text_cap) {
+        const char byte = reply->str[len];
+        text[len++] = byte;
+        if (byte < ' ' || byte > '~') {
+            text[len - 1] = '?';
+        }
+    }
+    text[len] = '\0';
+    return len > 0 ? text : "?";
+}
+
 static void read_reply(struct flow_cache_connection *c, const struct debt *debt,
                        const redisReply *reply, struct flow_cache_reply *out)
 {
@@ -296,9 +311,8 @@ static void read_reply(struct flow_cache_connection *c, const struct debt *debt,
         out->result = is_status(reply, "OK") ? FLOW_CACHE_FOUND : FLOW_CACHE_REFUSED;
     }
     if (out->result == FLOW_CACHE_REFUSED) {
-        const struct bytes_view text =
-            is_error(reply) ? bytes_view_of(reply->str, reply->len) : bytes_view_of_text("?");
-        (void)log_escape(text, out->refusal, sizeof(out->refusal));
+        char text[FLOW_CACHE_REFUSAL_CAP];
+        (void)snprintf(out->refusal, sizeof(out->refusal), "%s", words(reply, text, sizeof(text)));
     }
 }
 
@@ -308,10 +322,8 @@ static bool read_greeting(struct flow_cache_connection *c, enum command command,
 {
     char text[FLOW_CACHE_REFUSAL_CAP];
     if (!is_status(reply, command == COMMAND_PING ? "PONG" : "OK")) {
-        const struct bytes_view said =
-            is_error(reply) ? bytes_view_of(reply->str, reply->len) : bytes_view_of_text("?");
         return fault_set(fault, FAULT_LIBRARY, "%s: %s", command_name[command],
-                         log_escape(said, text, sizeof(text)));
+                         words(reply, text, sizeof(text)));
     }
     c->is_greeted = c->is_greeted || command == COMMAND_PING;
     return true;

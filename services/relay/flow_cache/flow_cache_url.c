@@ -1,7 +1,10 @@
 /* flow_cache_url.c - see flow_cache_url.h */
 #include "services/relay/flow_cache/flow_cache_url.h"
 
+#include <assert.h>
 #include <stdlib.h>
+
+static_assert(FLOW_CACHE_DATABASE_MAX == 15, "as the faults say");
 
 static bool copy(const char *from, size_t len, char *to, size_t cap)
 {
@@ -22,47 +25,69 @@ static bool read_number(const char *text, unsigned long max, unsigned *out)
 }
 
 /* "host:port", "[ip]:port" */
-static bool is_address(const char *text)
+static const char *check_address(const char *text)
 {
     unsigned port = 0;
     const char *colon = strrchr(text, ':');
-    return colon != NULL && colon > text && read_number(colon + 1, UINT16_MAX, &port) && port > 0;
+    if (colon == NULL || colon == text || text[strlen(text) - 1] == ']') {
+        return "no host:port";
+    }
+    if (!read_number(colon + 1, UINT16_MAX, &port) || port == 0) {
+        return "its port is not 1..65535";
+    }
+    const bool is_in_brackets = text[0] == '[' && colon[-1] == ']';
+    return memchr(text, ':', (size_t)(colon - text)) == NULL || is_in_brackets
+               ? NULL
+               : "an IPv6 address stands in brackets";
 }
 
-static bool read_secrets(const char *text, size_t len, struct flow_cache_url *out)
+static const char *read_secrets(const char *text, size_t len, struct flow_cache_url *out)
 {
     const char *colon = memchr(text, ':', len);
     if (colon == NULL) {
-        return false;
+        return "user and password have a colon between them, also without a user";
     }
     const size_t user_len = (size_t)(colon - text);
-    return copy(text, user_len, out->user, sizeof(out->user)) &&
-           copy(colon + 1, len - user_len - 1, out->password, sizeof(out->password));
+    if (!copy(text, user_len, out->user, sizeof(out->user))) {
+        return "its user is too long";
+    }
+    return copy(colon + 1, len - user_len - 1, out->password, sizeof(out->password))
+               ? NULL
+               : "its password is too long";
 }
 
-static bool read_place(const char *text, struct flow_cache_url *out)
+static const char *read_place(const char *text, struct flow_cache_url *out)
 {
     const size_t len = strcspn(text, "/");
     if (text[len] == '/' && text[len + 1] != '\0' &&
         !read_number(text + len + 1, FLOW_CACHE_DATABASE_MAX, &out->database)) {
-        return false;
+        return "its database is not 0..15";
     }
-    return copy(text, len, out->address, sizeof(out->address)) && is_address(out->address);
+    return copy(text, len, out->address, sizeof(out->address)) ? check_address(out->address)
+                                                               : "its address is too long";
 }
 
-bool flow_cache_url_parse(const char *text, struct flow_cache_url *out)
+static const char *read_url(const char *text, struct flow_cache_url *out)
 {
     static const char scheme[] = "redis://";
-    *out = (struct flow_cache_url){0};
-    bool is_good = strncmp(text, scheme, sizeof(scheme) - 1) == 0;
-    if (is_good) {
-        const char *rest = text + sizeof(scheme) - 1;
-        const char *at = strrchr(rest, '@');
-        is_good = (at == NULL || read_secrets(rest, (size_t)(at - rest), out)) &&
-                  read_place(at == NULL ? rest : at + 1, out);
+    if (strncmp(text, "rediss://", 9) == 0) {
+        return "TLS is not spoken here: use a tunnel, and redis://";
     }
-    if (!is_good) {
+    if (strncmp(text, scheme, sizeof(scheme) - 1) != 0) {
+        return "it does not begin with redis://";
+    }
+    const char *rest = text + sizeof(scheme) - 1;
+    const char *at = strrchr(rest, '@');
+    const char *wrong = at == NULL ? NULL : read_secrets(rest, (size_t)(at - rest), out);
+    return wrong != NULL ? wrong : read_place(at == NULL ? rest : at + 1, out);
+}
+
+const char *flow_cache_url_parse(const char *text, struct flow_cache_url *out)
+{
+    *out = (struct flow_cache_url){0};
+    const char *wrong = read_url(text, out);
+    if (wrong != NULL) {
         explicit_bzero(out, sizeof(*out));
     }
-    return is_good;
+    return wrong;
 }

@@ -24,7 +24,7 @@ struct flow_cache_url {
     unsigned database;
 };
 
-/* False for any other text; out is then zeros. */
-MUST_USE bool flow_cache_url_parse(const char *text, struct flow_cache_url *out);
+/* NULL, or for any other text what is wrong with it, without a word of it; out is then zeros. */
+MUST_USE const char *flow_cache_url_parse(const char *text, struct flow_cache_url *out);
 
 #endif
