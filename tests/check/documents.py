@@ -97,9 +97,19 @@ def check_references(root, path, paths):
                 yield source_tree.Problem(path, number, f"there is no {page}")
 
 
+def check_fuzz_table(root, paths):
+    page = "docs/testing.md"
+    text = source_tree.read(root, page) if page in paths else ""
+    for path in paths:
+        target = re.fullmatch(r"tests/fuzz/(\w+)_fuzz\.c", path)
+        if target and f"`{target[1]}`" not in text:
+            yield source_tree.Problem(path, 1, f"{page} does not list this target")
+
+
 def check(root):
     paths = all_files(root)
     words = words_of(root, paths)
+    yield from check_fuzz_table(root, paths)
     for path in paths:
         if path.endswith(".md"):
             yield from check_page(root, path, paths, words)

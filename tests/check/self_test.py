@@ -88,6 +88,7 @@ CASES = [
     ("proto_recursion", "proto/a.proto",
      "message A {\n}\nmessage B {\n  A a = 1; // B b = 2;\n  A c = 2;\n}\n", None),
     ("documents", "docs/a.md", "# A\n[b](b.md)\n", 2),
+    ("documents", "tests/fuzz/a_fuzz.c", "/* a_fuzz.c - a */\n", 1),
     ("documents", "docs/a.md", "# A heading\n\n[here](#another-heading)\n", 3),
     ("documents", "docs/a.md", "see `relay_worker.c`\n", 1),
     ("documents", "docs/a.md", "\ncall `no_such_name()`\n", 2),
