@@ -25,6 +25,23 @@ struct relay {
     int signal_fd;
 };
 
+static void log_workers(const struct relay *r, const struct worker_cpus *cpus, unsigned count)
+{
+    const struct relay_config *c = &r->config;
+    log_info("relay.workers count=%u cpus=%zu pinned=%s flows=%zu busy_poll=%s gather_us=%u", count,
+             cpus->count, worker_cpus_choose(cpus, 0, count) >= 0 ? "yes" : "no",
+             c->forwarder.flow_cap, c->is_busy_polling ? "yes" : "no", c->gather_us);
+    if (count > cpus->count) {
+        log_warn("relay.workers_many count=%u cpus=%zu problem=\"they wait for each other\" "
+                 "remedy=\"workers: auto\"",
+                 count, cpus->count);
+    }
+    if (c->is_busy_polling && c->gather_us > 0) {
+        log_warn("relay.gather_unused gather_us=%u problem=\"a worker of busy_poll never sleeps\"",
+                 c->gather_us);
+    }
+}
+
 /* One thread binds all, in the order of the workers: so the kernel gives a client to the same
  * worker again after a restart. */
 static bool open_workers(struct relay *r, struct fault *fault)
@@ -59,8 +76,7 @@ static bool open_workers(struct relay *r, struct fault *fault)
         r->metrics.worker_count = i + 1;
     }
     relay_keep_opened(&r->keep);
-    log_info("relay.workers count=%u cpus=%zu pinned=%s flows=%zu", count, cpus.count,
-             worker_cpus_choose(&cpus, 0, count) >= 0 ? "yes" : "no", r->config.forwarder.flow_cap);
+    log_workers(r, &cpus, count);
     return true;
 }
 

@@ -303,6 +303,14 @@ class RelayTest(unittest.TestCase):
         relay.config["workers"] = 1
         self.assertEqual(relay.launch("--check-config").wait(FIND_S), 0)
 
+    def test_what_can_not_help_is_said_at_the_start(self):
+        relay = self.relay(workers=16, busy_poll="true", gather_us=50)
+        cpus = len(os.sched_getaffinity(0))
+        self.assertIn(f"relay.workers count=16 cpus={cpus} ", relay.log())
+        self.assertIn(" busy_poll=yes gather_us=50\n", relay.log())
+        self.assertIn("relay.gather_unused gather_us=50 ", relay.log())
+        self.assertEqual("relay.workers_many count=16 " in relay.log(), cpus < 16)
+
     def test_it_is_ready_when_a_transceiver_was_heard(self):
         relay = self.relay()
         status, body = relay.get("/readyz")
