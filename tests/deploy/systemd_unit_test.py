@@ -37,8 +37,8 @@ known = set(re.findall(r"\$\{(\w+):", read("config/local/relay.yaml")))
 assert variables.keys() <= known, variables.keys() - known
 assert {"EARSHOT_MEDIA_1", "EARSHOT_RELAY_INTERNAL", "EARSHOT_RELAY_CONTROL",
         "EARSHOT_TRANSCEIVER_NETWORK_1"} <= variables.keys()  # by default: loopback
-subprocess.run([PROGRAM, "--check-config", "--config", os.path.join(ROOT, "config/local/relay.yaml")],
-               env=variables, check=True)
+shipped = os.path.join(ROOT, "config/local/relay.yaml")
+subprocess.run([PROGRAM, "--check-config", "--config", shipped], env=variables, check=True)
 
 if shutil.which("systemd-analyze") is None:
     print("the unit was read, not verified: there is no systemd-analyze here")

@@ -138,13 +138,45 @@ static void a_public_port_may_be_next_to_the_internal_ones(void **state)
     }
 }
 
+struct mistake {
+    const char *text;
+    const char *what; /* part of the line */
+};
+
+static void assert_named(const struct mistake *m)
+{
+    struct relay_config c;
+    struct fault fault = {0};
+    assert_false(load_text(m->text, &c, &fault));
+    assert_null(strstr(fault.text, "s3cret")); /* a fault is logged */
+    if (strstr(fault.text, m->what) == NULL) {
+        fail_msg("\"%s\" does not name %s", fault.text, m->what);
+    }
+}
+
+static void a_flow_cache_that_is_no_url_is_told_what_is_wrong(void **state)
+{
+    (void)state;
+    static const struct mistake table[] = {
+        {WHOLE "flow_cache: redis\n", "flow_cache: is not redis://"},
+        {WHOLE "flow_cache: redis\n", "it does not begin with redis://"},
+        {WHOLE "flow_cache: redis://:s3cret@redis:0\n", "its port is not 1..65535"},
+        {WHOLE "flow_cache: redis://h\n", "no host:port"},
+        {WHOLE "flow_cache: \"redis://[::1]\"\n", "no host:port"},
+        {WHOLE "flow_cache: \"redis://::1:6379\"\n", "an IPv6 address stands in brackets"},
+        {WHOLE "flow_cache: rediss://h:6379\n", "TLS is not spoken"},
+        {WHOLE "flow_cache: redis://h:6379/16\n", "its database is not 0..15"},
+        {WHOLE "flow_cache: redis://s3cret@h:6379\n", "a colon between them"},
+    };
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        assert_named(&table[i]);
+    }
+}
+
 static void each_wrong_value_is_named(void **state)
 {
     (void)state;
-    static const struct {
-        const char *text;
-        const char *what; /* part of the line */
-    } table[] = {
+    static const struct mistake table[] = {
         {WHOLE "workers: 0\n", "workers"},
         {WHOLE "workers: 17\n", "workers"},
         {WHOLE "workers: 2x\n", "workers"},
@@ -155,15 +187,6 @@ static void each_wrong_value_is_named(void **state)
         {WHOLE "trains: auto\n", "trains"},
         {WHOLE "flows: 16777217\n", "flows"},
         {WHOLE "new_flows_per_source: {per_second: 0}\n", "per_second"},
-        {WHOLE "flow_cache: redis\n", "flow_cache: is not redis://"},
-        {WHOLE "flow_cache: redis\n", "it does not begin with redis://"},
-        {WHOLE "flow_cache: redis://:s3cret@redis:0\n", "its port is not 1..65535"},
-        {WHOLE "flow_cache: redis://h\n", "no host:port"},
-        {WHOLE "flow_cache: \"redis://[::1]\"\n", "no host:port"},
-        {WHOLE "flow_cache: \"redis://::1:6379\"\n", "an IPv6 address stands in brackets"},
-        {WHOLE "flow_cache: rediss://h:6379\n", "TLS is not spoken"},
-        {WHOLE "flow_cache: redis://h:6379/16\n", "its database is not 0..15"},
-        {WHOLE "flow_cache: redis://s3cret@h:6379\n", "a colon between them"},
         {WHOLE "flow_cache_lookups: {per_second: 0}\n", "per_second"},
         {WHOLE "flow_cache_lookups: {burst: 1000001}\n", "burst"},
         {WHOLE "colour: blue\n", "colour"},
@@ -209,11 +232,7 @@ static void each_wrong_value_is_named(void **state)
         fail_msg("%s", fault.text);
     }
     for (size_t i = 0; i < COUNT_OF(table); i++) {
-        assert_false(load_text(table[i].text, &c, &fault));
-        assert_null(strstr(fault.text, "s3cret")); /* a fault is logged */
-        if (strstr(fault.text, table[i].what) == NULL) {
-            fail_msg("\"%s\" does not name %s", fault.text, table[i].what);
-        }
+        assert_named(&table[i]);
     }
 }
 
@@ -243,6 +262,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(addresses_of_tcp_are_others_than_those_of_udp,
                                         forget_environment, forget_environment),
         cmocka_unit_test(a_public_port_may_be_next_to_the_internal_ones),
+        cmocka_unit_test(a_flow_cache_that_is_no_url_is_told_what_is_wrong),
         cmocka_unit_test(each_wrong_value_is_named),
         cmocka_unit_test(what_a_worker_does_can_be_chosen),
     };
