@@ -147,6 +147,7 @@ struct flow_remains *flow_memory_collect(const struct flow_memory *m, unsigned w
         flow_remains_create(config->flow_cap, config->listen_count, now_us);
     struct bytes_span span = {.data = lines};
     while (next_data(m, &span, end)) {
+        assert(span.data != NULL);
         if (remains != NULL) {
             flow_remains_collect(remains, span);
         } else {

@@ -9,8 +9,8 @@
  * Rules:   the first frame must be forwarded, at once or when the flow cache knew its client, else
  *          the connection ends with no byte. A client address has one connection; the newest that
  *          is forwarded from replaces the one before. What a transceiver sends confirms it.
- *          Nothing is sent to who is not connected. Who sends frames too fast is not read from until
- *          the next sweep: nothing of it is lost, and TCP slows it down.
+ *          Nothing is sent to who is not connected. Who sends frames too fast is not read from
+ *          until the next sweep: nothing of it is lost, and TCP slows it down.
  * Fails:   without descriptors nobody is let in until the next sweep.
  * Threads: one.
  */
@@ -67,8 +67,8 @@ MUST_USE bool tcp_clients_open(struct tcp_clients *c, const struct tcp_clients_c
                                struct random_source random, struct fault *fault);
 void tcp_clients_close(struct tcp_clients *c);
 
-/* An event of the epoll with this number, below TCP_ROSTER_CAP_MAX + listen_count. What clients sent
- * goes to transceivers at the next flush, or earlier. */
+/* An event of the epoll with this number, below TCP_ROSTER_CAP_MAX + listen_count. What clients
+ * sent goes to transceivers at the next flush, or earlier. */
 void tcp_clients_serve(struct tcp_clients *c, uint32_t number, uint64_t now_us);
 /* A verdict TO_CLIENT; false when that one is not connected. Counted when it is written, or not. */
 MUST_USE bool tcp_clients_send(struct tcp_clients *c, const struct verdict *v, uint64_t now_us);

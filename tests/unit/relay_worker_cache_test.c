@@ -1,7 +1,7 @@
 /* relay_worker_cache_test.c - workers that hold and ask, and a real Redis (F3, F5-F7)
  *
  * What the other relay would have written is written by the test. A client has no flow: its first
- * datagram is RTP, with the time at which it left. What Redis has to answer within 20 ms has several
+ * datagram is RTP, with the time at which it left. What Redis must answer within 20 ms has several
  * attempts, each by another client: a busy machine makes an answer late, though not each time. */
 #include "tests/loopback_relay.h"
 #include "tests/redis_server.h"
